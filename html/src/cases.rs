@@ -21,7 +21,7 @@ const BLOCK: usize = 16;
 /// Maximum number of bytes of conversations before they are compressed, if there are few; a browser opens such a file within
 /// seconds. A row of the tables takes the room of so many bytes of them, but some room is left for the worst ones.
 const MOST: usize = 100_000_000;
-const ROW: usize = 600;
+const ROW: usize = 700;
 const LEAST: usize = 10_000_000;
 
 /// The conversations that are in the file.

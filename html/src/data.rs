@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{
     cases::Cases,
     comparison, reason,
-    rows::{KEYS, MEASURED, Rows, push, rounded},
+    rows::{KEYS, MEASURED, Rows, Slice, push, rounded},
     text,
     words::Words,
 };
@@ -21,6 +21,9 @@ const ATTENTION: usize = 10;
 
 /// Number of problems that are shown on top of the page.
 const PROBLEMS: usize = 20;
+
+/// Maximum number of values of an attribute that can be chosen.
+const SLICES: usize = 200;
 
 /// Keys of a report that are its policy.
 const POLICY: [&str; 6] = [
@@ -218,8 +221,14 @@ fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"count\":{},\n\"files\":{}", rows.count, text::json(&rows.files)?)?;
     let columns = KEYS.iter().zip(&rows.columns);
     // What no conversation has is not known.
-    for (key, column) in columns.filter(|(_, it)| it.is_empty() || it.trim_matches(is_null) != "") {
+    let is_known = |it: &str| it.is_empty() || !it.trim_matches(is_null).is_empty();
+    for (key, column) in columns.filter(|(_, column)| is_known(column)) {
         write!(out, ",\n\"{key}\":[{}]", text::in_script(column))?;
+    }
+    let is_useful = |it: &&Slice| (2..=SLICES).contains(&it.values.len());
+    let slices: Vec<&Slice> = rows.slices.values().filter(is_useful).collect();
+    if !slices.is_empty() {
+        write!(out, ",\n\"slices\":{}", text::json(&slices)?)?;
     }
     for (key, column) in MEASURED.iter().zip(&rows.measured) {
         write!(out, ",\n\"{key}\":[{column}]")?;

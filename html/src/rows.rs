@@ -22,6 +22,8 @@ pub(crate) struct Rows {
     /// Columns of measurements, see [`MEASURED`]; empty without any.
     pub(crate) measured: Vec<String>,
     is_measured: bool,
+    /// Columns of attributes, by their names.
+    pub(crate) slices: BTreeMap<String, Slice>,
     /// Trace files, in the order in which they occur.
     pub(crate) files: Vec<Arc<str>>,
     /// Their places in that list.
@@ -34,6 +36,18 @@ pub(crate) struct Rows {
     pub(crate) evaluators: Vec<Column>,
     /// Errors, one of each kind.
     pub(crate) errors: Vec<ErrorKind>,
+}
+
+/// Values of an attribute, by which the page filters.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Slice {
+    name: String,
+    /// Different values. Those of a conversation with several are one.
+    pub(crate) values: Vec<String>,
+    /// Place of the value of each conversation; -1 without one.
+    of: Vec<i64>,
+    #[serde(skip)]
+    places: HashMap<String, i64>,
 }
 
 /// Columns of an evaluator.
@@ -119,6 +133,11 @@ impl Rows {
                 self.add_error(evaluator, evaluation);
             }
         }
+        for (name, values) in &conversation.labels {
+            let new = || Slice { name: name.clone(), ..Slice::default() };
+            let slice = self.slices.entry(name.clone()).or_insert_with(new);
+            slice.add(self.count, values.join(", "));
+        }
         self.shortfalls.push(shortfall(conversation));
         self.count += 1;
         Ok(())
@@ -127,6 +146,7 @@ impl Rows {
     /// Fills the columns of evaluators that were not called for the last conversations, and drops empty ones. To be called once, at the end.
     pub(crate) fn finish(&mut self) {
         self.evaluators.iter_mut().for_each(|column| column.fill(self.count));
+        self.slices.values_mut().for_each(|slice| slice.of.resize(self.count, -1));
         if !self.is_measured {
             self.measured.clear();
         }
@@ -161,6 +181,18 @@ impl Rows {
             count: 1,
             row: self.count,
         });
+    }
+}
+
+impl Slice {
+    fn add(&mut self, row: usize, value: String) {
+        self.of.resize(row, -1);
+        let next = self.values.len() as i64;
+        let place = *self.places.entry(value.clone()).or_insert(next);
+        if place == next {
+            self.values.push(value);
+        }
+        self.of.push(place);
     }
 }
 
@@ -227,4 +259,26 @@ pub(crate) fn rounded(number: f64, decimals: usize) -> String {
     let _ = write!(text, "{number:.decimals$}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
     if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_columns_of_places_in_lists_of_their_values() {
+        let mut rows = Rows::default();
+        for models in [&["small"][..], &[], &["large", "small"], &["small"]] {
+            let mut conversation = ConversationReport::new("t".into());
+            let models: Vec<String> = models.iter().map(|model| (*model).to_owned()).collect();
+            if !models.is_empty() {
+                conversation.labels.insert("model".to_owned(), models);
+            }
+            rows.add(&conversation, "t").expect("it is text");
+        }
+        rows.finish();
+        let slice = &rows.slices["model"];
+        assert_eq!(slice.values, ["small", "large, small"]);
+        assert_eq!(slice.of, [0, -1, 1, 0]);
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    io,
+    io, panic,
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
 };
 
 use thiserror::Error;
@@ -128,7 +129,8 @@ impl Comparison {
         settings: &ComparisonSettings,
     ) -> Result<Self, ComparisonError> {
         settings.check()?;
-        let mut comparison = Self::of(base.case_values()?, new.case_values()?, settings)?;
+        let (old, values) = of_both(base, new, Report::case_values)?;
+        let mut comparison = Self::of(old, values, settings)?;
         comparison.same_recordings = are_same_recordings(base, new)?;
         Ok(comparison)
     }
@@ -145,10 +147,24 @@ fn are_same_recordings(base: &Report, new: &Report) -> io::Result<bool> {
         contents.values_mut().for_each(|all| all.sort_unstable());
         io::Result::Ok(contents)
     };
-    let (base, new) = (contents(base)?, contents(new)?);
+    let (base, new) = of_both(base, new, contents)?;
     let mut both = new.iter().filter_map(|(case, now)| Some((base.get(case)?, now))).peekable();
     Ok(both.peek().is_some()
         && both.all(|(was, now)| was == now && now.iter().all(Option::is_some)))
+}
+
+/// Reads something of both runs at the same time, since each is a file of its own.
+fn of_both<'r, T: Send>(
+    base: &'r Report,
+    new: &'r Report,
+    read: impl Fn(&'r Report) -> io::Result<T> + Sync,
+) -> io::Result<(T, T)> {
+    let (base, new) = thread::scope(|scope| {
+        let base = scope.spawn(|| read(base));
+        let new = read(new);
+        (base.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), new)
+    });
+    Ok((base?, new?))
 }
 
 fn texts<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<String> {

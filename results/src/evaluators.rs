@@ -70,8 +70,12 @@ impl fmt::Display for ClusterEffect {
 }
 
 impl EvaluatorSums {
-    /// Sums up the values of each evaluator.
-    pub(crate) fn of(values: &CaseValues, gates: &[Gate], confidence: f64) -> Vec<Self> {
+    /// Sums up the values of each evaluator. `until_decided` is the seed of a run whose gates were decided while cases came.
+    pub(crate) fn of(
+        values: &CaseValues,
+        (gates, until_decided): (&[Gate], Option<u64>),
+        confidence: f64,
+    ) -> Vec<Self> {
         let sums = values.by_evaluator().iter().map(|evaluator| {
             let counts = evaluator.counts;
             // The only input without a result is an empty one.
@@ -99,7 +103,7 @@ impl EvaluatorSums {
                     clusters: it.clusters as u64,
                     worth: it.effective_n.map(|worth| worth.min(it.n as f64)),
                 }),
-                gates: own.map(|gate| GateResult::new(gate, values)).collect(),
+                gates: own.map(|gate| GateResult::new(gate, values, until_decided)).collect(),
             }
         });
         let errors = values.unevaluated();
@@ -121,7 +125,7 @@ impl Report {
     ///
     /// A conversation cannot be read back.
     pub fn evaluators(&self, confidence: f64) -> io::Result<Vec<EvaluatorSums>> {
-        Ok(EvaluatorSums::of(self.case_values()?, &self.gates, confidence))
+        Ok(EvaluatorSums::of(self.case_values()?, (&self.gates, self.until_decided), confidence))
     }
 
     /// Decides all gates, in their order.
@@ -134,7 +138,8 @@ impl Report {
             return Ok(Vec::new());
         }
         let values = self.case_values()?;
-        Ok(self.gates.iter().map(|gate| GateResult::new(gate, values)).collect())
+        let decided = |gate| GateResult::new(gate, values, self.until_decided);
+        Ok(self.gates.iter().map(decided).collect())
     }
 
     /// Returns the values of all cases. The first call reads all conversations; the values are kept.

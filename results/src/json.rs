@@ -246,16 +246,17 @@ fn evaluator(sums: &EvaluatorSums) -> Value {
 }
 
 fn gate(result: &GateResult) -> Value {
-    let GateResult { gate, estimate: found, .. } = result;
+    let GateResult { gate, estimate: found, taken, .. } = result;
     let own = [
         ("evaluator", Some(gate.evaluator.as_str().into())),
         ("measure", Some(gate.measure.to_string().into())),
         ("limit", Some(Value::Float(gate.limit))),
         ("verdict", Some(result.label().to_lowercase().into())),
-        ("cases", Some(count(found.map_or(0, |it| it.n as u64)))),
+        ("cases", Some(count(found.map_or_else(|| taken.map_or(0, |it| it.0), |it| it.n as u64)))),
         ("clusters", found.filter(|it| it.units != it.n).map(|it| count(it.units as u64))),
     ];
     let rest = [
+        ("value", taken.map(|(_, mean)| rounded(mean))),
         ("counted_as_zero", some_count(result.counted_as_zero)),
         ("errors", Some(count(result.errors))),
         ("not_evaluated", Some(count(result.not_evaluated))),
@@ -270,13 +271,17 @@ fn gate(result: &GateResult) -> Value {
 
 /// Returns an estimate with six decimals: the digits behind them may differ between machines.
 fn estimate(estimate: Estimate, confidence: f64) -> [(&'static str, Option<Value>); 4] {
-    let rounded = |number: f64| Some(Value::Float((number * 1e6).round() / 1e6));
+    let rounded = |number| Some(rounded(number));
     [
         ("value", rounded(estimate.mean)),
         ("lower", rounded(estimate.interval.lower)),
         ("upper", rounded(estimate.interval.upper)),
         ("confidence", Some(Value::Float(confidence))),
     ]
+}
+
+fn rounded(number: f64) -> Value {
+    Value::Float((number * 1e6).round() / 1e6)
 }
 
 /// Returns a list; `None` if it is empty.

@@ -63,7 +63,8 @@ pub use evaluator_protocol::EvalStatus as Status;
 pub use evaluator_statistics::{Estimate, Interval, Verdict};
 pub use evaluators::{ClusterEffect, EvaluatorSums};
 pub use gate::{
-    CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, Undecided,
+    CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, RunningGate,
+    Undecided, case_order,
 };
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,

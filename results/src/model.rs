@@ -65,6 +65,8 @@ pub enum Partial {
     FailFast,
     /// It was killed, or is still running.
     Unfinished,
+    /// Its gates were decided.
+    Decided,
 }
 
 impl fmt::Display for Partial {
@@ -72,6 +74,7 @@ impl fmt::Display for Partial {
         f.write_str(match self {
             Self::Cancelled => "the run was cancelled before everything was evaluated",
             Self::FailFast => "the run stopped at the first failure or error (fail-fast)",
+            Self::Decided => "the run ended when all gates were decided",
             Self::Unfinished => "the run file ends before everything was evaluated",
         })
     }

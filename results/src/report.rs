@@ -71,6 +71,10 @@ pub struct Report {
     /// What undecided gates mean.
     #[serde(skip_serializing_if = "Inconclusive::is_default")]
     pub inconclusive: Inconclusive,
+    /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided.
+    /// A run file has it in its header.
+    #[serde(skip)]
+    pub until_decided: Option<u64>,
     /// Attributes by whose values the report is [sliced](Self::slices).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
@@ -88,8 +92,8 @@ pub struct Report {
     /// Comparison with a baseline, which is part of the result of the run; `None` if there is none.
     #[serde(skip)]
     pub comparison: Option<Comparison>,
-    /// Reason why nothing was evaluated: the run cannot be compared with its baseline, or no conversation has an attribute that it
-    /// was asked for. It is one of `errors`.
+    /// Reason why nothing was evaluated: the run cannot be compared with its baseline, a gate has too few recordings, or no
+    /// conversation has an attribute that the run was asked for. It is one of `errors`.
     #[serde(skip)]
     pub refusal: Option<String>,
 }
@@ -177,7 +181,8 @@ impl Report {
             inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,
-            partial: self.partial.is_some(),
+            partial: self.partial.is_some_and(|it| it != Partial::Decided),
+            decided: self.partial == Some(Partial::Decided),
             unreadable: self.conversations.unreadable().is_some(),
             max_error_rate: self.max_error_rate,
         }

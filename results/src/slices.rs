@@ -114,7 +114,7 @@ impl Collected {
         let slice = |(value, (conversations, cases)): (Option<String>, (u64, CaseValues))| Slice {
             value,
             conversations,
-            evaluators: EvaluatorSums::of(&cases, &[], confidence),
+            evaluators: EvaluatorSums::of(&cases, (&[], None), confidence),
         };
         let mut slices: Vec<Slice> = slices.into_iter().map(slice).collect();
         slices.sort_by(|one, other| {

@@ -63,6 +63,8 @@ pub struct Balance {
     /// Whether the run ended before everything was evaluated. Such a run never passes and tolerates no errors: the share of
     /// errors in the whole is unknown.
     pub partial: bool,
+    /// Whether the run ended because all of its gates were decided. What was not run fails nothing then.
+    pub decided: bool,
     /// Whether results cannot be read back. That is never tolerated.
     pub unreadable: bool,
     /// Share of errors up to which they are tolerated, in 0..=1.
@@ -228,7 +230,8 @@ impl Balance {
             + self.failed_gates
             + self.failed_claims;
         let missing = self.missing_scores + self.missing_cases;
-        failures + missing + self.tally.not_run > 0 || self.partial
+        let not_run = if self.decided { 0 } else { self.tally.not_run };
+        failures + missing + not_run > 0 || self.partial
     }
 }
 
@@ -301,44 +304,45 @@ mod tests {
         let doubts = (rarely(), rarely(), rarely());
         let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
         let gates = (any::<bool>(), 0..2u64, 0..2u64, inconclusive());
+        let ends = (rarely(), rarely(), rarely());
         let claims = (0..2u64, 0..2u64);
-        (evaluations(), files, doubts, missing, (gates, claims), (rarely(), rarely()), rate)
-            .prop_map(
-                |(
-                    evaluations,
+        (evaluations(), files, doubts, missing, (gates, claims), ends, rate).prop_map(
+            |(
+                evaluations,
+                unusable_files,
+                (unusable_eval_set, unsaved, unreliable),
+                (never_worked, missing_scores, missing_cases, allow_unevaluated),
+                (
+                    (is_gated, failed_gates, undecided_gates, inconclusive),
+                    (failed_claims, undecided_claims),
+                ),
+                (partial, decided, unreadable),
+                max_error_rate,
+            )| {
+                let tally = tally(&evaluations);
+                Balance {
+                    tally,
                     unusable_files,
-                    (unusable_eval_set, unsaved, unreliable),
-                    (never_worked, missing_scores, missing_cases, allow_unevaluated),
-                    (
-                        (is_gated, failed_gates, undecided_gates, inconclusive),
-                        (failed_claims, undecided_claims),
-                    ),
-                    (partial, unreadable),
+                    unusable_eval_set,
+                    unsaved,
+                    unreliable,
+                    never_worked,
+                    missing_scores,
+                    missing_cases,
+                    gated_failures: if is_gated { tally.failed } else { 0 },
+                    failed_gates,
+                    undecided_gates,
+                    failed_claims,
+                    undecided_claims,
+                    inconclusive,
+                    allow_unevaluated,
+                    partial,
+                    decided,
+                    unreadable,
                     max_error_rate,
-                )| {
-                    let tally = tally(&evaluations);
-                    Balance {
-                        tally,
-                        unusable_files,
-                        unusable_eval_set,
-                        unsaved,
-                        unreliable,
-                        never_worked,
-                        missing_scores,
-                        missing_cases,
-                        gated_failures: if is_gated { tally.failed } else { 0 },
-                        failed_gates,
-                        undecided_gates,
-                        failed_claims,
-                        undecided_claims,
-                        inconclusive,
-                        allow_unevaluated,
-                        partial,
-                        unreadable,
-                        max_error_rate,
-                    }
-                },
-            )
+                }
+            },
+        )
     }
 
     fn inconclusive() -> impl Strategy<Value = Inconclusive> {
@@ -413,7 +417,7 @@ mod tests {
                 Balance { missing_scores: failures, ..balance },
                 Balance { missing_cases: failures, ..balance },
                 Balance { failed_gates: failures, ..balance },
-                with(balance, &not_run()),
+                Balance { decided: false, ..with(balance, &not_run()) },
                 Balance { partial: true, ..balance },
             ] {
                 prop_assert!(worse.standing() >= Standing::Failed, "{worse:?}");

@@ -69,6 +69,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "sdk",
             "json",
             "traces",
+            "statistics",
             "sandbox",
             "launch",
             "hosts",

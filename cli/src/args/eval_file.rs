@@ -64,6 +64,7 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.require_all_cases, "--require-all-cases"),
         (args.allow_unevaluated, "--allow-unevaluated"),
         (args.strict_matching, "--strict-matching"),
+        (args.until_decided, "--until-decided"),
         (args.locked, "--locked"),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);

@@ -120,6 +120,13 @@ pub(crate) struct RunArgs {
     /// if more than half of its repeats do
     #[arg(long, value_name = "K", value_parser = whole::<u32>(1..=100))]
     pub(crate) repeat: Option<u32>,
+    /// End the run as soon as all gates are decided: cases are evaluated in random order, and gates bet on them as they come. Every
+    /// evaluator needs a gate of its mean or pass rate. What was not evaluated then fails nothing
+    #[arg(long, conflicts_with = "fail_fast")]
+    pub(crate) until_decided: bool,
+    /// Seed of the order of the cases with --until-decided (default: 0)
+    #[arg(long, value_name = "N", requires = "until_decided")]
+    pub(crate) seed: Option<u64>,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long)]
     pub(crate) locked: bool,

@@ -90,6 +90,12 @@ impl BaselineFile {
     ///
     /// Returns the exit code, after a message, if the runs cannot be compared.
     pub(super) fn compare(&self, report: &mut Report) -> Result<(), u8> {
+        let is_foreign = report.header.as_ref().is_some_and(|it| !it.is_of_run_file());
+        if is_foreign && self.update.is_some() {
+            return Err(unusable(
+                "a result of another tool is a baseline as it is: name it with --baseline, and leave out --update-baseline",
+            ));
+        }
         let Some(baseline) = &self.baseline else { return Ok(()) };
         if let Some(header) = &report.header {
             let differences = baseline.differences(header);

@@ -1,13 +1,13 @@
 //! `evaluator compare`: two saved runs, case by case.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, panic, path::Path, thread};
 
 use evaluator_host::{
     files::{WriteOptions, atomic_write, is_replaced},
     json,
     report::{
         Comparison, Report, Verdict,
-        run_file::{self, Differences},
+        run_file::{self, Differences, RunFileError},
     },
     verdict::Standing,
 };
@@ -25,7 +25,8 @@ const NO_COMPARISON: &str =
 /// Compares two runs. Returns the exit code.
 pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     begin(args)?;
-    let (base, new) = (whole(&args.base)?, whole(&args.new)?);
+    let (base, new) = read(args);
+    let (base, new) = (whole(&args.base, base)?, whole(&args.new, new)?);
     let mut differences = Differences::default();
     if let (Some(base), Some(new)) = (&base.header, &new.header) {
         differences = Differences::new(base, new, &args.claims.allowed());
@@ -81,9 +82,21 @@ fn write_file(file: &Path, text: &str) -> Result<(), String> {
         .map_err(|error| format!("cannot write the comparison to {}: {error}", file.display()))
 }
 
-/// Reads a run that ended.
-fn whole(file: &Path) -> Result<Report, u8> {
-    let report = run_file::read(&[file.to_owned()], false).map_err(unusable)?;
+type Read = Result<Report, RunFileError>;
+
+/// Reads both runs at the same time.
+fn read(args: &CompareArgs) -> (Read, Read) {
+    let read = |file: &Path| run_file::read(&[file.to_owned()], false);
+    thread::scope(|scope| {
+        let base = scope.spawn(|| read(&args.base));
+        let new = read(&args.new);
+        (base.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), new)
+    })
+}
+
+/// Returns a run that ended.
+fn whole(file: &Path, report: Read) -> Result<Report, u8> {
+    let report = report.map_err(unusable)?;
     match report.partial {
         None => Ok(report),
         Some(partial) => {

@@ -10,7 +10,7 @@ use evaluator_host::{
     config::OutputFormat,
     document::did_you_mean,
     files::{WriteOptions, atomic_write, is_replaced},
-    report::{Report, run_file},
+    report::{Gate, GateResult, Report, Undecided, run_file},
 };
 
 use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
@@ -38,13 +38,39 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
     let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
+    let given = args.gates.gates.clone();
     gated(&mut report, args.gates).map_err(unusable)?;
+    enough_recordings(&report, &given).map_err(unusable)?;
     sliced(&mut report, args.by)?;
     baseline.compare(&mut report)?;
     let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     let code = baseline.update(&report, code);
     render::verdict(&report, code, verbose > 0);
     Ok(code)
+}
+
+/// Checks that gates of the command line do not need more recordings of a case than the run has.
+///
+/// # Errors
+///
+/// Returns a message if one does, and nothing broke that could have been one.
+fn enough_recordings(report: &Report, given: &[Gate]) -> Result<(), String> {
+    if given.iter().all(|gate| gate.recordings() < 2) {
+        return Ok(());
+    }
+    // Results that cannot be read are an error of the report.
+    let decided = report.decide_gates().unwrap_or_default().into_iter();
+    let is_short = |it: &GateResult| {
+        matches!(it.undecided, Some(Undecided::TooFewConversations(_)))
+            && it.errors + it.not_run + it.not_evaluated == 0
+    };
+    let is_given = |it: &GateResult| {
+        let same =
+            |gate: &Gate| gate.evaluator == it.gate.evaluator && gate.measure == it.gate.measure;
+        given.iter().any(same)
+    };
+    let short = decided.into_iter().find(|it| is_short(it) && is_given(it));
+    short.map_or(Ok(()), |it| Err(it.gate.needs_recordings()))
 }
 
 /// Applies gates of the command line to a saved run.

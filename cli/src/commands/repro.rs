@@ -290,6 +290,7 @@ fn request(
             }
             config.group_by = recorded.grouping().or(config.group_by);
             config.gates.clear();
+            config.until_decided = false;
             config.fail_fast = false;
             runner.session = Some(open_session(&config, verbose, runner)?);
             Request::new(args.traces, config)

@@ -9,7 +9,7 @@ use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind, Overrides},
     hosts::Mismatch,
     metric::{Metrics, UnknownMetric},
-    report::run_file::default_file,
+    report::{RunningGate, run_file::default_file},
     run::{Request, Runner},
 };
 use evaluator_publish::{manifest, program_at};
@@ -43,6 +43,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let confidence = args.gates.confidence;
     let names: Vec<String> = config.evaluators.iter().map(|it| it.name.clone()).collect();
     gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
+    decidable(&config, args.baseline.baseline.as_deref()).map_err(unusable)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     let transcripts = args.transcripts.or(config.transcripts);
     config.transcripts = Some(transcripts.unwrap_or_else(|| default_transcripts(&outputs)));
@@ -88,6 +89,43 @@ pub(super) fn configuration(args: &mut RunArgs, runner: &Runner) -> Result<Confi
     configure(&mut config, programs, args, runner);
     ensure_contained(args.contain, &config, runner)?;
     Ok(config)
+}
+
+/// Checks that a run that ends with its gates has a gate for each evaluator that can be decided case by case.
+fn decidable(config: &Config, baseline: Option<&Path>) -> Result<(), String> {
+    if !config.until_decided {
+        return Ok(());
+    }
+    if config.fail_fast {
+        return Err(
+            "`--until-decided` and the key `fail_fast` exclude each other: a failure decides no gate"
+                .to_owned(),
+        );
+    }
+    if baseline.or(config.baseline.as_deref()).is_some() {
+        return Err(
+            "`--until-decided` and a baseline exclude each other: a comparison needs all cases"
+                .to_owned(),
+        );
+    }
+    if config.cluster.is_some() {
+        return Err(
+            "`--until-decided` and `--cluster` exclude each other: cases of a cluster are not independent"
+                .to_owned(),
+        );
+    }
+    if let Some(gate) = config.gates.iter().find(|it| RunningGate::new(it).is_none()) {
+        return Err(format!(
+            "`--until-decided` decides gates of `mean` and `pass_rate` case by case, and `{gate}` is another one"
+        ));
+    }
+    let has_gate = |name: &str| config.gates.iter().any(|gate| gate.evaluator == name);
+    match config.evaluators.iter().find(|it| !has_gate(&it.name)) {
+        Some(EvaluatorConfig { name, .. }) => Err(format!(
+            "`--until-decided` needs a gate for every evaluator, and `{name}` has none; add e.g. --gate '{name}: mean >= 0.8'"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a program in the place of a trace file.
@@ -231,5 +269,7 @@ fn configure(
     config.allow_unevaluated |= args.allow_unevaluated;
     config.strict_matching |= args.strict_matching;
     config.fail_fast |= args.fail_fast;
+    config.until_decided |= args.until_decided;
+    config.seed = args.seed.unwrap_or(config.seed);
     config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
 }

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, io};
 use evaluator_host::{
     report::{
         CaseChangeKind, ConversationReport, EvaluationOutcome, EvaluationReport, Inconclusive,
-        NotEvaluated, Report, Verdict as GateVerdict,
+        NotEvaluated, Partial, Report, Verdict as GateVerdict,
     },
     verdict::Verdict,
 };
@@ -75,7 +75,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     for (error, cause) in report.errors_with_causes() {
         found.add(Kind::Error, ("input", None), &with_cause(error, cause));
     }
-    if let Some(partial) = report.partial {
+    if let Some(partial) = report.partial.filter(|it| *it != Partial::Decided) {
         found.add(Kind::Error, ("partial report", None), &partial.to_string());
     }
     for result in report.decide_gates()? {

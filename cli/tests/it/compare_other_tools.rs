@@ -213,6 +213,23 @@ fn results_of_two_tools_are_compared_only_on_demand() {
 }
 
 #[test]
+fn a_result_of_another_tool_is_a_baseline_as_it_is() {
+    let directory = Directory::new();
+    let files = [recorded("promptfoo-new"), recorded("promptfoo-base")];
+    directory
+        .evaluator(&["report", &files[0], "--baseline", &files[1], "--no-regressions"])
+        .exits(1)
+        .says("2 regressed, 2 fixed");
+    let gates = ["--gate", "right: mean >= 0.01", "--gate", "brief: mean >= 0.01"];
+    let update = ["report", &files[0], "--baseline", "b.evalrun", "--update-baseline"];
+    directory
+        .evaluator(&[&update[..], &gates].concat())
+        .exits(2)
+        .says("a result of another tool is a baseline as it is");
+    assert!(!directory.join("b.evalrun").exists());
+}
+
+#[test]
 fn damaged_and_other_files_are_refused_with_what_was_expected() {
     let directory = Directory::new();
     let whole = fs::read_to_string(recorded("promptfoo-base")).unwrap();
@@ -241,7 +258,7 @@ fn damaged_and_other_files_are_refused_with_what_was_expected() {
     edited("inspect-base", "its status is `cancelled`, so samples are missing", |it| {
         it["status"] = json!("cancelled");
     });
-    edited("inspect-base", "it has 5 samples of 6; write all of them with `--log-samples`", |it| {
+    edited("inspect-base", "it has 5 samples of 6; run it without `--no-log-samples`", |it| {
         it["samples"].as_array_mut().unwrap().pop();
     });
 }

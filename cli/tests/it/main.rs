@@ -23,6 +23,7 @@ mod conform;
 mod contained_packages;
 mod containment;
 mod contracts;
+mod deciding;
 mod discovery;
 mod environment_page;
 mod escapes;

@@ -343,3 +343,32 @@ fn the_tests_of_an_eval_file_are_repeated() {
     assert_eq!(repeats[2]["evaluators"][0]["score"], 0.2);
     assert_eq!(calls(&directory), 3);
 }
+
+#[test]
+fn a_gate_that_needs_several_recordings_is_refused_before_anything_is_evaluated() {
+    let directory = unsteady(4);
+    let says =
+        "pass^3 needs three recordings of a case; --repeat repeats the evaluation, not the agent";
+    let gate = ["--repeat", "3", "--gate", "moody: pass^3 >= 0.5"];
+    run(&directory, &gate).exits(2).says(says);
+    assert_eq!(calls(&directory), 0);
+    // A saved run stays as it is, and cannot be decided either.
+    run(&directory, &["--save-run", "r.evalrun"]);
+    let saved = directory.read("r.evalrun");
+    run(&directory, &[&gate[..], &["--save-run", "r.evalrun"]].concat()).exits(2).says(says);
+    assert_eq!(directory.read("r.evalrun"), saved);
+    let args = ["report", "r.evalrun", "--gate", "moody: pass^3 >= 0.5", "--inconclusive", "pass"];
+    directory.evaluator(&args).exits(2).says(says);
+    // Two of the three that have a golden case are recordings of the same one.
+    let case = |id: &str, said: &str| json!({"eval_id": id, "conversation": [{"user_content": {"parts": [{"text": said}]}}]});
+    let cases = [case("a", "<0>"), case("b", "<1>")];
+    directory.file("set.json", json!({"eval_set_id": "s", "eval_cases": cases}).to_string());
+    let again = recording(2).replace(r#""traceId":"t"#, r#""traceId":"u"#);
+    directory.file("t.json", recording(2) + &again);
+    let gate = |k: u32| format!("moody: pass^{k} >= 0.01");
+    let with = |k: u32| run(&directory, &["-e", "set.json", "--gate", &gate(k)]);
+    with(2).exits(4);
+    let evaluated = calls(&directory);
+    with(3).exits(2).says(says);
+    assert_eq!(calls(&directory), evaluated);
+}

@@ -75,6 +75,11 @@ pub struct Config {
     /// Number of evaluations of each conversation, for evaluators without a number of their own; default: 1. What is
     /// computed without a model or a program is computed once.
     pub repeat: Option<u32>,
+    /// Whether the run ends as soon as all gates are decided, which they are case by case; default: `false`. Every evaluator
+    /// needs a gate then, of its mean or pass rate, and `fail_fast` excludes it.
+    pub until_decided: bool,
+    /// Seed of random numbers; default: 0.
+    pub seed: u64,
     /// Settings of judges, for all evaluators that ask models.
     pub judge: JudgeSettings,
     /// Position of these settings in the file, if it has them.

@@ -7,6 +7,7 @@ use evaluator_document::did_you_mean;
 use super::conversations::Conversations;
 use crate::{
     config::Config,
+    conversation::Conversation,
     eval_set::{CaseIndex, EvalSet},
     report::{CaseCount, Cases, ConversationReport, Gate},
 };
@@ -49,11 +50,7 @@ pub(super) fn count(
         // The run reports why a conversation cannot be read.
         let Ok(conversation) = conversations.load(number) else { continue };
         missing.retain(|(_, attribute)| !conversation.labels.contains_key(*attribute));
-        let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
-        let golden = index.find(&conversation, conversations.of_run()).ok();
-        report.eval_case_id = golden.map(|it| it.case.id.as_str().into());
-        attributes.add_to(&mut report, &conversation);
-        cases.add(&report);
+        cases.add(&with_case(conversations, &index, &conversation));
     }
     if let Some((option, attribute)) = missing.first().filter(|_| !is_stopped()) {
         return Err(nobody_has(conversations, option, attribute));
@@ -64,6 +61,69 @@ pub(super) fn count(
         count.are_single = true;
     }
     Ok(count)
+}
+
+/// Returns the report of a conversation with its case, without its evaluations.
+fn with_case(
+    conversations: &Conversations,
+    index: &CaseIndex<'_>,
+    conversation: &Conversation,
+) -> ConversationReport {
+    let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
+    let golden = index.find(conversation, conversations.of_run()).ok();
+    report.eval_case_id = golden.map(|it| it.case.id.as_str().into());
+    conversations.attributes().add_to(&mut report, conversation);
+    report
+}
+
+/// Returns the reports of all conversations with their cases, as they are if nothing is evaluated. Blocks.
+pub(super) fn unread(
+    conversations: &Conversations,
+    eval_set: Option<&EvalSet>,
+    config: &Config,
+) -> Vec<ConversationReport> {
+    let index = CaseIndex::new(eval_set).strict(config.strict_matching);
+    let report = |number| {
+        let loaded = conversations.load(number).ok();
+        let known = loaded.map(|loaded| with_case(conversations, &index, &loaded));
+        let trace_id = || ConversationReport::new(conversations.trace_id(number));
+        let mut report = known.unwrap_or_else(trace_id);
+        report.trace_file = conversations.trace_file(number);
+        report
+    };
+    (0..conversations.len()).map(report).collect()
+}
+
+/// Returns the reason why a gate of the configuration is decided by no number of evaluations, because every case has too few
+/// recordings. Reads conversations until a case has enough.
+pub(super) fn too_few(
+    conversations: &Conversations,
+    eval_set: Option<&EvalSet>,
+    config: &Config,
+    is_stopped: impl Fn() -> bool,
+) -> Option<String> {
+    let gate = config.gates.iter().max_by_key(|gate| gate.recordings())?;
+    let (wanted, most) = (gate.recordings(), conversations.len());
+    if wanted < 2 {
+        return None;
+    }
+    // Without these, each conversation is a case.
+    let is_grouped = eval_set.is_some() || conversations.attributes().case_key().is_some();
+    if !is_grouped || most < wanted as usize {
+        return Some(gate.needs_recordings());
+    }
+    let index = CaseIndex::new(eval_set).strict(config.strict_matching);
+    let (mut cases, mut recordings) = (Cases::default(), vec![0; most]);
+    for number in 0..most {
+        // The run reports why a conversation cannot be read.
+        let conversation = conversations.load(number).ok().filter(|_| !is_stopped())?;
+        let case = cases.add(&with_case(conversations, &index, &conversation));
+        recordings[case] += 1;
+        if recordings[case] >= wanted {
+            return None;
+        }
+    }
+    Some(gate.needs_recordings())
 }
 
 /// Returns the number of units with which a gate can pass in any case; none if more than a million are needed.

@@ -6,7 +6,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    ops::Range,
     sync::Arc,
 };
 
@@ -16,6 +15,7 @@ use super::{
     Plan, RunEvent, Runner,
     attributes::Doubts,
     conversations::{Conversations, shown},
+    decide::{CaseOrder, Decider},
     loaders::{Loaded, Loaders},
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
@@ -30,7 +30,7 @@ use crate::{
     judging::Session,
     panic,
     report::{
-        ALL_EVALUATORS, CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport,
+        ALL_EVALUATORS, CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Gate,
         run_file::{Digest, EvaluationRecord, Event, RunWriter},
     },
     verdict::Evaluation,
@@ -60,12 +60,10 @@ struct Copies {
 }
 
 impl Copies {
-    fn add(&mut self, conversation: &Conversation) {
-        if conversation.dropped_copies > 0 {
-            self.spans += conversation.dropped_copies;
-            self.conversations += 1;
-            self.first.get_or_insert_with(|| Arc::clone(&conversation.trace_id));
-        }
+    fn add(&mut self, dropped: usize, trace_id: &Arc<str>) {
+        self.spans += dropped;
+        self.conversations += 1;
+        self.first.get_or_insert_with(|| Arc::clone(trace_id));
     }
 
     /// Returns the warning of the run; `None` if there are no copies.
@@ -89,7 +87,7 @@ pub(super) async fn all(
     plan: Plan,
     (conversations, cases): (Arc<Conversations>, &CaseIndex<'_>),
     permits: Permits,
-    (events, transcripts): (bool, TranscriptWriter),
+    (events, transcripts, deciding): (bool, TranscriptWriter, Option<(CaseOrder, &[Gate])>),
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
@@ -119,8 +117,12 @@ pub(super) async fn all(
         writer,
         changed: HashSet::new(),
         recorded: HashSet::new(),
-        warnings: Vec::new(),
-        copies: Copies::default(),
+        case_doubts: Vec::new(),
+        copies: Vec::new(),
+        order: deciding.as_ref().map(|(order, _)| order.conversations()),
+        decider: deciding.map(|(order, gates)| {
+            Decider::new(order, evaluators.iter().map(|it| it.name()), gates)
+        }),
         doubts: Doubts::default(),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
@@ -130,12 +132,7 @@ pub(super) async fn all(
         session: session.as_ref(),
     };
     execution.run().await;
-    execution.loaders.end();
-    let Execution { recorded, mut warnings, copies, doubts, disagreements, .. } = execution;
-    warnings.extend(copies.warning());
-    warnings.extend(doubts.warnings(conversations.attributes()));
-    let disagreements = disagreements.into_iter();
-    warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
+    let (recorded, warnings) = execution.finish_run();
     let unreliable = close(evaluators, writer).await;
     Executed { unreliable, recorded, warnings }
 }
@@ -233,8 +230,14 @@ struct Execution<'a, 's> {
     changed: HashSet<usize>,
     /// Positions of the golden cases that have been found so far.
     recorded: HashSet<usize>,
-    warnings: Vec<String>,
-    copies: Copies,
+    /// Warnings about golden cases, each with its conversation.
+    case_doubts: Vec<(usize, String)>,
+    /// Conversations with copies of spans, and the number of these.
+    copies: Vec<(usize, usize, Arc<str>)>,
+    /// The order of the conversations; `None` for that of the input.
+    order: Option<Vec<usize>>,
+    /// In a run that ends as soon as its gates are decided.
+    decider: Option<Decider>,
     doubts: Doubts,
     progress: Progress<'a>,
 }
@@ -277,13 +280,40 @@ impl Execution<'_, '_> {
             }
             self.publish();
         }
+        self.release(true);
+        self.publish();
+    }
+
+    /// Ends the threads, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
+    fn finish_run(self) -> (HashSet<usize>, Vec<String>) {
+        let Self { evaluators, recorded, copies: found, disagreements, decider, .. } = self;
+        self.loaders.end();
+        let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
+        let case_doubts = self.case_doubts.into_iter().filter(|(number, _)| counts(*number));
+        let mut warnings: Vec<String> = case_doubts.map(|(_, doubt)| doubt).collect();
+        let mut copies = Copies::default();
+        for (_, dropped, trace_id) in found.iter().filter(|(number, ..)| counts(*number)) {
+            copies.add(*dropped, trace_id);
+        }
+        warnings.extend(copies.warning());
+        // How many conversations are read in vain is chance.
+        if decider.is_none() {
+            warnings.extend(self.doubts.warnings(self.conversations.attributes()));
+        }
+        let disagreements = disagreements.into_iter();
+        warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
+        (recorded, warnings)
     }
 
     /// Starts to load conversations, unless enough loaded ones wait.
     fn load_ahead(&mut self) {
         while self.next < self.conversations.len() {
-            if self.runner.cancellation.is_cancelled() || self.permits.is_closed() {
+            let is_decided = self.decider.as_ref().is_some_and(Decider::are_all_decided);
+            if self.runner.cancellation.is_cancelled() || self.permits.is_closed() || is_decided {
                 self.give_up();
+                return;
+            }
+            if self.has_enough_to_decide() {
                 return;
             }
             let waiting = self.active.len().saturating_sub(self.evaluated);
@@ -292,25 +322,50 @@ impl Execution<'_, '_> {
             if is_enough || self.loaders.are_busy() {
                 return;
             }
-            let batch = self.conversations.batch(self.next);
+            let batch = match &self.order {
+                Some(_) => self.next..self.next + 1,
+                None => self.conversations.batch(self.next),
+            };
             self.next = batch.end;
-            self.loaders.start(batch);
+            self.loaders.start(batch.map(|place| self.number(place)).collect());
         }
+    }
+
+    /// Returns true if further conversations might be evaluated in vain, because those before them may decide all gates.
+    fn has_enough_to_decide(&self) -> bool {
+        let Some(decider) = &self.decider else { return false };
+        let started = self.active.len() + self.loaders.started();
+        started >= self.evaluated || decider.waiting() >= WAITING
+    }
+
+    /// Returns the conversation at a place in the order of the run.
+    fn number(&self, place: usize) -> usize {
+        self.order.as_ref().map_or(place, |order| order[place])
     }
 
     /// Reports all further conversations as cancelled or as not run.
     fn give_up(&mut self) {
-        for number in self.next..self.conversations.len() {
+        for place in self.next..self.conversations.len() {
+            let number = self.number(place);
             let trace_id = self.conversations.trace_id(number);
             let evaluations = self.slots.iter().map(|slot| {
                 let evaluator = &self.evaluators[slot.column];
-                let report = evaluator.report(evaluator.not_started());
+                let report = match &self.decider {
+                    Some(_) => Decider::not_run(evaluator),
+                    None => evaluator.report(evaluator.not_started()),
+                };
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
             let evaluations = evaluations.collect();
-            let mut report = ConversationReport::new(Arc::clone(&trace_id));
-            report.trace_file = self.conversations.trace_file(number);
+            let mut report = match &self.decider {
+                Some(decider) => decider.unread(number),
+                None => {
+                    let mut report = ConversationReport::new(Arc::clone(&trace_id));
+                    report.trace_file = self.conversations.trace_file(number);
+                    report
+                }
+            };
             report.evaluations = self.combined(evaluations);
             self.writer.conversation(number, &report);
         }
@@ -318,10 +373,12 @@ impl Execution<'_, '_> {
         self.publish();
     }
 
-    fn loaded(&mut self, batch: Range<usize>, loaded: Loaded) {
-        for (number, loaded) in batch.zip(loaded) {
-            if let Ok(conversation) = &loaded {
-                self.copies.add(conversation);
+    fn loaded(&mut self, batch: Vec<usize>, loaded: Loaded) {
+        for (number, loaded) in batch.into_iter().zip(loaded) {
+            if let Ok(Conversation { dropped_copies, trace_id, .. }) = &loaded
+                && *dropped_copies > 0
+            {
+                self.copies.push((number, *dropped_copies, Arc::clone(trace_id)));
             }
             let unusable = match loaded {
                 Ok(conversation) if !conversation.errors.is_empty() => {
@@ -350,21 +407,29 @@ impl Execution<'_, '_> {
             };
             self.permits.record_failure();
             self.progress.total -= self.slots.len();
-            self.writer.conversation(number, &unusable);
+            if let Some(decider) = &mut self.decider {
+                (0..self.evaluators.len()).for_each(|column| decider.take(number, column, None));
+            }
+            self.write(number, unusable);
         }
     }
 
     /// Starts all evaluations of a conversation.
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
-        let (case, position) =
-            (self.golden_case(&conversation), self.conversations.position(number));
+        let position = self.conversations.position(number);
+        let case = self.golden_case(number, &conversation);
         let scenario = self.cases.scenario(&conversation, self.conversations.of_run()).cloned();
         let recording =
             Arc::new(Recording::new(position, conversation, case).with_scenario(scenario));
         let missing = self.slots.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
+        let mut skipped = Vec::new();
         for (position, &Slot { column, repeat }) in self.slots.iter().enumerate() {
             let evaluator = &self.evaluators[column];
+            if self.decider.as_ref().is_some_and(|decider| decider.is_decided(column)) {
+                skipped.push(position);
+                continue;
+            }
             if self.writer.saves() {
                 keys[position] = evaluator.key(&recording, repeat);
                 if let Some(record) = keys[position].and_then(|key| self.writer.find(&key)) {
@@ -382,6 +447,11 @@ impl Execution<'_, '_> {
         }
         self.active.insert(number, Active { recording, evaluations, keys, missing });
         self.active_bytes += self.conversations.size(number);
+        for position in skipped {
+            let evaluator = &self.evaluators[self.slots[position].column];
+            let report = Decider::not_run(evaluator);
+            self.counted(number, position, report, String::new());
+        }
         for (position, record) in known {
             self.finished(number, position, record.evaluation, record.stderr, true);
         }
@@ -391,14 +461,19 @@ impl Execution<'_, '_> {
     }
 
     /// Returns the golden case of a conversation, and marks the case as recorded.
-    fn golden_case(&mut self, conversation: &Conversation) -> Result<EvalCase, Unmatched> {
+    fn golden_case(
+        &mut self,
+        number: usize,
+        conversation: &Conversation,
+    ) -> Result<EvalCase, Unmatched> {
         let matched = self.cases.find(conversation, self.conversations.of_run())?;
         self.recorded.insert(matched.position);
         if let Some(doubt) = matched.doubt {
             let (id, trace_id) = (string_repr(&matched.case.id), &conversation.trace_id);
-            self.warnings.push(format!(
+            let doubt = format!(
                 "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (`--strict-matching` does not compare them)"
-            ));
+            );
+            self.case_doubts.push((number, doubt));
         }
         Ok(matched.case.clone())
     }
@@ -466,7 +541,19 @@ impl Execution<'_, '_> {
                 evaluation: &report,
             });
         }
-        self.progress.evaluated(&report, &conversation.trace_id, stderr);
+        self.counted(number, position, report, stderr);
+    }
+
+    /// Counts an evaluation, and finishes its conversation if all others of it are finished.
+    fn counted(
+        &mut self,
+        number: usize,
+        position: usize,
+        report: EvaluationReport,
+        stderr: String,
+    ) {
+        let Some(active) = self.active.get_mut(&number) else { return };
+        self.progress.evaluated(&report, &active.recording.conversation.trace_id, stderr);
         active.evaluations[position] = Some(report);
         active.missing -= 1;
         let missing = active.missing;
@@ -496,7 +583,10 @@ impl Execution<'_, '_> {
             report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
         });
         let evaluations = self.combined(evaluations.collect());
-        self.note_disagreements(&evaluations, &recording.conversation.trace_id);
+        if let Some(decider) = &mut self.decider {
+            let all = evaluations.iter().enumerate();
+            all.for_each(|(column, it)| decider.take(number, column, Some(it.clone())));
+        }
         let golden = recording.case().map(|case| case.id.as_str().into());
         let mut report = self.report(&recording.conversation, golden, evaluations);
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
@@ -512,7 +602,33 @@ impl Execution<'_, '_> {
                 self.write_transcript(number, &report, conversation, case);
             }
         }
-        self.writer.conversation(number, &report);
+        self.write(number, report);
+    }
+
+    /// Writes the report of a conversation, as soon as its case was looked at.
+    fn write(&mut self, number: usize, report: ConversationReport) {
+        match &mut self.decider {
+            Some(decider) => {
+                decider.hold(number, report);
+                self.release(false);
+            }
+            None => self.write_now(number, &report),
+        }
+    }
+
+    /// Writes the reports of conversations whose cases were looked at; all that wait if the run is over.
+    fn release(&mut self, is_over: bool) {
+        let (evaluators, decider) = (self.evaluators, self.decider.as_mut());
+        let not_run = |column: usize| Decider::not_run(&evaluators[column]);
+        let released = decider.map(|decider| decider.release(is_over, not_run)).unwrap_or_default();
+        for (number, report) in released {
+            self.write_now(number, &report);
+        }
+    }
+
+    fn write_now(&mut self, number: usize, report: &ConversationReport) {
+        self.note_disagreements(&report.evaluations, &report.trace_id);
+        self.writer.conversation(number, report);
     }
 
     /// Writes the transcript of a conversation, if it is kept.

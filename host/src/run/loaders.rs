@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -28,13 +27,13 @@ pub(super) struct Loaders {
     batches: Option<Sender<Batch>>,
     threads: Vec<JoinHandle<()>>,
     /// Batches that were started and have not been taken, in order.
-    started: VecDeque<(Range<usize>, oneshot::Receiver<Loaded>)>,
+    started: VecDeque<(Vec<usize>, oneshot::Receiver<Loaded>)>,
     /// Maximum number of started batches: while one waits to be taken, its thread loads another.
     limit: usize,
 }
 
 struct Batch {
-    numbers: Range<usize>,
+    numbers: Vec<usize>,
     loaded: oneshot::Sender<Loaded>,
 }
 
@@ -53,13 +52,18 @@ impl Loaders {
         Self { conversations, batches, threads, started: VecDeque::new(), limit: 2 * number }
     }
 
+    /// Number of batches that were started and not taken.
+    pub(super) fn started(&self) -> usize {
+        self.started.len()
+    }
+
     /// Returns true if no further batch is to be started.
     pub(super) fn are_busy(&self) -> bool {
         self.started.len() >= self.limit
     }
 
     /// Starts to load these conversations.
-    pub(super) fn start(&mut self, numbers: Range<usize>) {
+    pub(super) fn start(&mut self, numbers: Vec<usize>) {
         let (loaded, result) = oneshot::channel();
         self.started.push_back((numbers.clone(), result));
         let batch = Batch { numbers, loaded };
@@ -73,7 +77,7 @@ impl Loaders {
     }
 
     /// Returns the batch that was started first; `None` if there is none. Cancel safe.
-    pub(super) async fn next(&mut self) -> Option<(Range<usize>, Loaded)> {
+    pub(super) async fn next(&mut self) -> Option<(Vec<usize>, Loaded)> {
         let (numbers, result) = self.started.front_mut()?;
         let loaded = result.await.unwrap_or_else(|_| {
             vec![Err("the thread that loads it has panicked".to_owned()); numbers.len()]
@@ -110,5 +114,5 @@ fn load(conversations: &Conversations, Batch { numbers, loaded }: Batch) {
         }
     };
     // The receiver is gone if the run was dropped.
-    let _ = loaded.send(numbers.map(load).collect());
+    let _ = loaded.send(numbers.into_iter().map(load).collect());
 }

@@ -8,6 +8,7 @@
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
 //! | `program_file` | the file of a program, and errors about it |
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `decide` | runs that end as soon as their gates are decided |
 //! | `attributes`, `cases` | attributes that decide cases, clusters and slices; the cases, counted before a run |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
@@ -34,6 +35,7 @@ mod check;
 mod containment;
 mod context;
 mod conversations;
+mod decide;
 mod describe;
 mod diagnosis;
 mod document;

@@ -59,7 +59,7 @@ impl Runner {
         let scenario = cases.scenario(&conversation, conversations.of_run()).cloned();
         let recording = Recording::new(conversations.position(0), conversation, golden);
         let recording = recording.with_scenario(scenario);
-        let plan = self.with_suite(request, self.prepare(config, on_event).await);
+        let plan = self.planned(request, false, on_event).await;
         let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         let evaluator = plan.evaluators.into_iter().next();
         let evaluator = evaluator.ok_or("there is no evaluator")?;

@@ -12,6 +12,7 @@ use super::{
     attributes::Attributes,
     cases,
     conversations::Conversations,
+    decide::CaseOrder,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
     fingerprint,
@@ -133,17 +134,13 @@ impl Runner {
         let opened = self.load_conversations(request, &mut report, on_event).await;
         let Some(opened) = opened else { return report };
         let counted = self.count_cases(opened, config, &mut report, on_event).await;
-        let Some((conversations, eval_set)) = counted else { return report };
+        let Some((order, conversations, eval_set)) = counted else { return report };
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
             permits.record_failure();
         }
-        let plan = match permits.is_closed() {
-            true => Plan::all(config, &Verdict::NotRun),
-            false => self.prepare(config, on_event).await,
-        };
-        let plan = self.with_suite(request, plan);
+        let plan = self.planned(request, permits.is_closed(), on_event).await;
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
@@ -155,7 +152,8 @@ impl Runner {
         }
         writer.start(header);
         let work = (Arc::new(conversations), &cases);
-        let kept = (request.events, TranscriptWriter::new(config, self));
+        let deciding = order.map(|order| (order, &*config.gates));
+        let kept = (request.events, TranscriptWriter::new(config, self), deciding);
         let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
@@ -167,46 +165,67 @@ impl Runner {
         }
         report.warnings.extend(warnings);
         note_unreliable(&mut report, unreliable, on_event);
-        report.partial = writer.partial();
+        report.partial = ended(writer, config);
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
     }
 
-    /// Returns the plan of a request, whose suite has the programs of a plan.
-    pub(super) fn with_suite(&self, request: &Request, plan: Plan) -> Plan {
+    /// Prepares the evaluators, unless the run has stopped already.
+    pub(super) async fn planned(
+        &self,
+        request: &Request,
+        has_stopped: bool,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Plan {
+        let config = &request.config;
+        let plan = match has_stopped {
+            true => Plan::all(config, &Verdict::NotRun),
+            false => self.prepare(config, on_event).await,
+        };
         match &request.suite {
             Some(input) => {
-                let repeat = request.config.repeat.unwrap_or(1);
+                let repeat = config.repeat.unwrap_or(1);
                 suite::plan(Arc::clone(&input.suite), plan, repeat, self)
             }
             None => plan,
         }
     }
 
-    /// Counts the cases of the conversations on another thread, and reports gates that cannot pass with them. Returns `None` if
-    /// the run does not fit its conversations.
+    /// Counts the cases of the conversations on another thread, and reports gates that cannot pass with them. Returns the order of
+    /// the cases in a run that ends as soon as its gates are decided. Returns `None` if the run does not fit its conversations.
     async fn count_cases(
         &self,
         (conversations, eval_set): (Conversations, Option<EvalSet>),
         config: &Config,
         report: &mut Report,
         on_event: &mut dyn FnMut(RunEvent),
-    ) -> Option<(Conversations, Option<EvalSet>)> {
+    ) -> Option<(Option<CaseOrder>, Conversations, Option<EvalSet>)> {
+        // Without the eval set, or with a part of the recordings, recordings are missing for another reason.
+        let is_whole = report.errors.is_empty();
         if conversations.is_one_of_a_run() {
             // It need not have the attributes that others of the run have.
-            return Some((conversations, eval_set));
+            return Some((None, conversations, eval_set));
         }
         let (stop, config) = (self.cancellation.clone(), config.clone());
         let counting = blocking(move || {
             let is_stopped = || stop.is_cancelled();
-            let count = cases::count(&conversations, eval_set.as_ref(), &config, is_stopped);
-            (count, (conversations, eval_set))
+            let (all, set) = (&conversations, eval_set.as_ref());
+            let mut count = cases::count(all, set, &config, is_stopped);
+            if let (true, Some(refusal)) = (is_whole, cases::too_few(all, set, &config, is_stopped))
+            {
+                count = count.and(Err(refusal));
+            }
+            let order = config
+                .until_decided
+                .then(|| CaseOrder::new(cases::unread(all, set, &config), config.seed));
+            (count, (order, conversations, eval_set))
         });
         let (count, opened) = counting.await?;
         let count = count.map_err(|refusal| refuse(report, refusal)).ok()?;
-        let gates = report.gates.iter();
+        // How many cases a gate needs that is decided while they come is not known.
+        let gates = report.gates.iter().filter(|_| report.until_decided.is_none());
         for message in gates.filter_map(|gate| gate.cannot_pass_with(count)) {
             on_event(RunEvent::HopelessGate { message });
         }
@@ -364,6 +383,14 @@ impl Runner {
     }
 }
 
+/// Returns the reason why not everything was evaluated.
+fn ended(writer: &RunWriter, config: &Config) -> Option<Partial> {
+    match writer.partial() {
+        Some(Partial::FailFast) if config.until_decided => Some(Partial::Decided),
+        partial => partial,
+    }
+}
+
 /// Checks that a run can be compared with its baseline, if it has one, and reports what differs.
 ///
 /// # Errors
@@ -423,6 +450,7 @@ pub(super) fn with_policy(config: &Config) -> Report {
     report.max_error_rate = config.max_error_rate;
     report.gates.clone_from(&config.gates);
     report.inconclusive = config.inconclusive;
+    report.until_decided = config.until_decided.then_some(config.seed);
     report.by.clone_from(&config.by);
     report
 }

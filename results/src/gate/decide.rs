@@ -7,7 +7,8 @@ use evaluator_statistics::{
 };
 
 use super::{
-    rule::{Gate, Measure, counted, grouped},
+    rule::{Gate, Measure, counted, grouped, needs_recordings},
+    running::RunningGate,
     values::{CaseValues, EvaluatorValues, Sample},
 };
 
@@ -24,6 +25,8 @@ pub struct GateResult {
     pub verdict: Verdict,
     /// The measure with its interval, which decides; `None` if no case has a value.
     pub estimate: Option<Estimate>,
+    /// Number of cases after which the gate was decided or the cases ended, and their mean, if it was decided while cases came.
+    pub taken: Option<(u64, f64)>,
     /// Reason why the gate is undecided; `None` if it is decided.
     pub undecided: Option<Undecided>,
     /// Evaluations that broke, and conversations that could not be evaluated at all. They are not part of the estimate.
@@ -61,13 +64,23 @@ pub enum Undecided {
     },
     /// The gate passes, and would not if the errors were failures.
     Errors(u64),
+    /// The cases ended before the gate was decided while they came.
+    CasesEnded,
 }
 
 impl GateResult {
-    /// Decides a gate by the values of its evaluator.
-    pub(crate) fn new(gate: &Gate, values: &CaseValues) -> Self {
+    /// Decides a gate by the values of its evaluator; with `until_decided`, the seed of the run, as the cases came.
+    pub(crate) fn new(gate: &Gate, values: &CaseValues, until_decided: Option<u64>) -> Self {
         let none = EvaluatorValues::default();
         let evaluator = values.named(&gate.evaluator).unwrap_or(&none);
+        let running = until_decided.and_then(|seed| Some((RunningGate::new(gate)?, seed)));
+        if let Some((running, seed)) = running {
+            return Self::new(gate, values, None).decided_while_cases_came(
+                running,
+                seed,
+                (values, evaluator),
+            );
+        }
         let sample = values.sample(evaluator, gate.measure, false);
         let counts = evaluator.counts;
         let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
@@ -75,6 +88,7 @@ impl GateResult {
             gate: gate.clone(),
             verdict: Verdict::Inconclusive,
             estimate: None,
+            taken: None,
             undecided: None,
             errors: counts.errors + values.unevaluated(),
             not_evaluated: counts.not_evaluated,
@@ -105,6 +119,26 @@ impl GateResult {
             }
         }
         result
+    }
+
+    /// Replaces the verdict by that of a gate that was decided while cases came.
+    fn decided_while_cases_came(
+        self,
+        running: RunningGate,
+        seed: u64,
+        (values, evaluator): (&CaseValues, &EvaluatorValues),
+    ) -> Self {
+        let (verdict, cases, mean) = running.clone().decide(values, evaluator, seed, false);
+        let worst = || running.decide(values, evaluator, seed, true).0;
+        let (verdict, undecided) = match verdict {
+            _ if cases == 0 => (verdict, Some(Undecided::NothingScored)),
+            Verdict::Inconclusive => (verdict, Some(Undecided::CasesEnded)),
+            Verdict::Pass if self.errors > 0 && worst() != Verdict::Pass => {
+                (Verdict::Inconclusive, Some(Undecided::Errors(self.errors)))
+            }
+            _ => (verdict, None),
+        };
+        Self { verdict, undecided, estimate: None, taken: Some((cases, mean)), ..self }
     }
 
     /// Returns the number of cases that would decide, if the gate is undecided and it is known.
@@ -187,6 +221,9 @@ impl fmt::Display for GateResult {
                 write!(f, " in {}", counted(units as u64, "cluster"))?;
             }
         }
+        if let Some((cases, mean)) = self.taken {
+            write!(f, ", {} after {}", cut(mean), counted(cases, "case"))?;
+        }
         for (count, what) in [
             (self.counted_as_zero, "counted as 0 whatever they score"),
             (self.not_evaluated, "not evaluated"),
@@ -215,10 +252,7 @@ impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingScored => f.write_str("nothing was scored"),
-            Self::TooFewConversations(k) => write!(
-                f,
-                "pass^{k} needs {k} recordings of a case; repeating an evaluation repeats the evaluator, not the agent"
-            ),
+            Self::TooFewConversations(k) => f.write_str(&needs_recordings(*k)),
             Self::OneCluster => {
                 f.write_str("all cases are in one cluster, and nothing is known about others")
             }
@@ -226,6 +260,7 @@ impl fmt::Display for Undecided {
             Self::TooFewCases(Some(needed)) => {
                 write!(f, "about {} cases that score like these would decide", rounded(*needed))
             }
+            Self::CasesEnded => f.write_str("the cases ended before it was decided"),
             Self::TooFewClusters { cases, clusters } => write!(
                 f,
                 "about {} cases in {} clusters that score like these would decide",

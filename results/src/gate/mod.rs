@@ -4,6 +4,7 @@ mod cases;
 mod decide;
 mod parse;
 mod rule;
+mod running;
 mod values;
 
 pub use cases::{CaseCount, Cases};
@@ -12,5 +13,6 @@ pub use decide::{GateResult, Undecided};
 pub use parse::GateError;
 pub(crate) use rule::counted;
 pub use rule::{Gate, Measure};
+pub use running::{RunningGate, case_order};
 pub(crate) use values::score_of;
 pub use values::{CaseValue, CaseValues};

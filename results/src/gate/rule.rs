@@ -51,6 +51,21 @@ impl Gate {
         min_cases(kind, self.limit, self.confidence)
     }
 
+    /// Returns the number of recordings of a case that the gate needs.
+    #[must_use]
+    pub fn recordings(&self) -> u32 {
+        match self.measure {
+            Measure::PassHat(k) => k,
+            Measure::Mean | Measure::PassRate => 1,
+        }
+    }
+
+    /// Returns the sentence about cases that have fewer [recordings](Self::recordings).
+    #[must_use]
+    pub fn needs_recordings(&self) -> String {
+        needs_recordings(self.recordings())
+    }
+
     /// Returns a sentence if the gate cannot pass with these cases, or fewer.
     #[must_use]
     pub fn cannot_pass_with(&self, count: CaseCount) -> Option<String> {
@@ -90,6 +105,17 @@ impl From<Measure> for String {
     fn from(measure: Measure) -> Self {
         measure.to_string()
     }
+}
+
+/// Returns the sentence about cases with fewer than `k` recordings.
+pub(crate) fn needs_recordings(k: u32) -> String {
+    const WORDS: [&str; 9] =
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    let word = WORDS.get((k as usize).wrapping_sub(2)).map(|word| (*word).to_owned());
+    let count = word.unwrap_or_else(|| k.to_string());
+    format!(
+        "pass^{k} needs {count} recordings of a case; --repeat repeats the evaluation, not the agent"
+    )
 }
 
 /// Returns a count with its noun.

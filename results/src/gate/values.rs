@@ -148,6 +148,11 @@ impl CaseValues {
         self.errors.values().copied().map(u64::from).sum()
     }
 
+    /// Number of cases.
+    pub(crate) fn len(&self) -> usize {
+        self.cases.len()
+    }
+
     /// Returns true if a conversation was evaluated several times, or a case has several conversations.
     pub(crate) fn has_groups(&self) -> bool {
         let mut evaluators = self.evaluators.iter();
@@ -180,19 +185,13 @@ impl CaseValues {
             left_out: Vec::new(),
         };
         for case in 0..self.cases.len() {
-            let mut value = evaluator.sums(case);
-            if errors_are_failures {
-                value.conversations += self.errors(evaluator, case);
-            }
-            if value.conversations == 0 {
-                continue;
-            }
-            let repeats = evaluator.repeats.get(&case);
-            match value.measured(measure, repeats) {
-                None => sample.left_out.push(case),
-                Some(measured) => {
+            let errors = if errors_are_failures { self.errors(evaluator, case) } else { 0 };
+            match evaluator.measured(case, measure, errors) {
+                None => {}
+                Some(Err(TooFew)) => sample.left_out.push(case),
+                Some(Ok(measured)) => {
                     sample.values.push(measured);
-                    sample.are_single &= value.conversations == 1 && repeats.is_none();
+                    sample.are_single &= evaluator.is_single(case, errors);
                     if let Some(clusters) = &mut sample.clusters {
                         clusters.push(self.cases.cluster(case));
                     }
@@ -215,7 +214,8 @@ impl CaseValues {
         }
     }
 
-    fn errors(&self, evaluator: &EvaluatorValues, case: usize) -> u32 {
+    /// Number of errors of a case.
+    pub(crate) fn errors(&self, evaluator: &EvaluatorValues, case: usize) -> u32 {
         [&self.errors, &evaluator.errors].into_iter().filter_map(|errors| errors.get(&case)).sum()
     }
 
@@ -233,8 +233,12 @@ impl CaseValues {
     }
 }
 
+/// A case has fewer conversations than a measure needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooFew;
+
 impl EvaluatorValues {
-    fn add(&mut self, case: usize, evaluation: &EvaluationReport) {
+    pub(crate) fn add(&mut self, case: usize, evaluation: &EvaluationReport) {
         let counts = &mut self.counts;
         let passed = match evaluation.outcome() {
             EvaluationOutcome::Passed => true,
@@ -265,6 +269,25 @@ impl EvaluatorValues {
                 repeats.passed.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
             repeats.all = repeats.all.saturating_add(u32::try_from(all).unwrap_or(u32::MAX));
         }
+    }
+
+    /// Returns the value of a case with this number of further conversations, which have a value of 0; `None` if no conversation
+    /// has a value.
+    pub(crate) fn measured(
+        &self,
+        case: usize,
+        measure: Measure,
+        failures: u32,
+    ) -> Option<Result<f64, TooFew>> {
+        let mut sums = self.sums(case);
+        sums.conversations += failures;
+        let measured = || sums.measured(measure, self.repeats.get(&case)).ok_or(TooFew);
+        (sums.conversations > 0).then(measured)
+    }
+
+    /// Returns true if the value of a case is that of one conversation, evaluated once.
+    fn is_single(&self, case: usize, failures: u32) -> bool {
+        self.sums(case).conversations + failures == 1 && !self.repeats.contains_key(&case)
     }
 
     fn sums(&self, case: usize) -> Sums {

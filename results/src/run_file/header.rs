@@ -52,6 +52,9 @@ pub struct RunHeader<R> {
     /// Gates of evaluators. No digest contains them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
+    /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided. No digest contains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Conversations in the traces.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
@@ -68,6 +71,14 @@ impl<R: Default> RunHeader<R> {
     pub fn new() -> Self {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
         Self { format, version: VERSION, encoding: ENCODING, tool, ..Self::default() }
+    }
+}
+
+impl<R> RunHeader<R> {
+    /// Returns false for what a result of another tool says in place of a header.
+    #[must_use]
+    pub fn is_of_run_file(&self) -> bool {
+        self.format == FORMAT
     }
 }
 

@@ -173,6 +173,7 @@ fn part(
     }
     let mut report = without_conversations(path, &header, end, damage, is_missing);
     report.gates.clone_from(&header.gates);
+    report.until_decided = header.seed;
     report.header = Some(Arc::new(header.clone()));
     Ok(Some((header, report)))
 }

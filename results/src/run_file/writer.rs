@@ -112,7 +112,8 @@ impl RunWriter {
         let Header { format, version, encoding, tool, .. } = Header::new();
         let (id, gates) = (Some(random_id()), header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
-        let header = Header { format, version, encoding, id, tool, started, gates, ..header };
+        let seed = header.report.until_decided;
+        let header = Header { format, version, encoding, id, tool, started, gates, seed, ..header };
         self.collector.expect(header.conversations);
         self.header = Some(Arc::new(header.clone()));
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));

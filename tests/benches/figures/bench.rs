@@ -2,6 +2,7 @@
 
 use std::{
     cell::OnceCell,
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -46,6 +47,13 @@ impl Bench {
     /// Our command.
     pub(crate) fn evaluator(&self, arguments: &[&Path]) -> Command {
         run(&self.evaluator, arguments)
+    }
+
+    /// Our command with saved runs.
+    pub(crate) fn saved(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = Command::new(&self.evaluator);
+        command.args(arguments);
+        command
     }
 
     /// Our command, with evaluators linked into it.

@@ -13,6 +13,7 @@
 //! | `growth` | more and more conversations |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
+//! | `statistics` | gates, comparisons and overviews of saved runs |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -34,6 +35,7 @@ mod one;
 mod python;
 mod rust;
 mod saturation;
+mod statistics;
 mod table;
 
 use std::{env, thread};
@@ -45,7 +47,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -53,6 +55,7 @@ const PARTS: [Part; 7] = [
     ("growth", growth::measure),
     ("judges", judges::measure),
     ("containment", containment::measure),
+    ("statistics", statistics::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.

@@ -167,7 +167,7 @@ fn all_of_several_conversations_have_to_pass() {
     assert!(result.to_string().contains("1 case left out (short)"), "{result}");
     let short = decided("check: pass^3 >= 0.5", alone([scored(1.0)]));
     assert_eq!(short.undecided, Some(Undecided::TooFewConversations(3)));
-    assert!(short.to_string().contains("pass^3 needs 3 recordings of a case"), "{short}");
+    assert!(short.to_string().contains("pass^3 needs three recordings of a case"), "{short}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn cases_of_one_cluster_are_not_independent() {
             let cluster = cluster_of(case).map(|it| it.to_string().into());
             values.add(&ConversationReport { cluster, ..conversation(None, scored(score)) });
         }
-        GateResult::new(&gate, &values)
+        GateResult::new(&gate, &values, None)
     };
     let independent = result(|_| None);
     assert_eq!(independent.verdict, Verdict::Pass);
@@ -260,4 +260,30 @@ fn sums_of_evaluators_need_no_gate() {
     assert_eq!(check.mean.unwrap().interval, Interval { lower: 0.0, upper: 1.0 });
     assert_eq!((&*other.name, other.cases, other.not_evaluated), ("other", 0, 1));
     assert_eq!((other.mean, other.pass_rate), (None, None));
+}
+
+#[test]
+fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
+    let gate = Gate::parse("check: mean >= 0.5", Gate::CONFIDENCE).unwrap();
+    let decided = |conversations: Vec<ConversationReport>, seed| {
+        let mut values = CaseValues::default();
+        conversations.iter().for_each(|it| values.add(it));
+        GateResult::new(&gate, &values, Some(seed))
+    };
+    let perfect = decided(alone(vec![scored(1.0); 60]), 0);
+    assert_eq!((perfect.verdict, perfect.taken), (Verdict::Pass, Some((10, 1.0))));
+    assert_eq!((perfect.estimate, perfect.undecided), (None, None));
+    let few = decided(alone(vec![scored(1.0); 9]), 0);
+    assert_eq!((few.verdict, few.undecided), (Verdict::Inconclusive, Some(Undecided::CasesEnded)));
+    // Errors have no value, and one that comes first could have decided.
+    let first = crate::case_order(3, 11)[0];
+    let mut broken = vec![scored(1.0); 11];
+    broken[first] = error();
+    let broken = decided(alone(broken), 3);
+    assert_eq!(
+        (broken.verdict, broken.undecided),
+        (Verdict::Inconclusive, Some(Undecided::Errors(1)))
+    );
+    let nothing = decided(alone(vec![error(); 3]), 0);
+    assert_eq!(nothing.undecided, Some(Undecided::NothingScored));
 }

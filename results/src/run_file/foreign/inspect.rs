@@ -87,7 +87,7 @@ fn complete(root: &Value) -> Result<&[Value], String> {
     if samples.is_empty() || total.is_some_and(|total| total != samples.len() as f64) {
         let total = total.map_or_else(|| "some".to_owned(), |total| total.to_string());
         return Err(format!(
-            "it has {} samples of {total}; write all of them with `--log-samples`",
+            "it has {} samples of {total}; run it without `--no-log-samples`",
             samples.len()
         ));
     }

@@ -14,20 +14,35 @@ use serde_json::{Value, json};
 ///
 /// If it cannot be written.
 pub fn write_offers(path: &Path, traces: usize) {
+    write(path, traces, |_| "a quiet room near the old town");
+}
+
+/// Writes the same conversations with answers of other lengths, as another version of the agent gives them.
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn write_other_offers(path: &Path, traces: usize) {
+    let offers =
+        ["a room", "a quiet room by the river", "a large room with a view of the old town"];
+    write(path, traces, |number| offers[number * 7 % 11 % 3]);
+}
+
+fn write(path: &Path, traces: usize, offer: impl Fn(usize) -> &'static str) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     file.write_all(b"{\"resourceSpans\":[").unwrap();
     for number in 0..traces {
         if number > 0 {
             file.write_all(b",").unwrap();
         }
-        serde_json::to_writer(&mut file, &trace(number)).unwrap();
+        serde_json::to_writer(&mut file, &trace(number, offer(number))).unwrap();
     }
     file.write_all(b"]}\n").unwrap();
     file.into_inner().unwrap();
 }
 
-fn trace(number: usize) -> Value {
-    let offer = format!("Offer {number} of \"La Fête\": a quiet room near the old town.\n");
+fn trace(number: usize, offer: &str) -> Value {
+    let offer = format!("Offer {number} of \"La Fête\": {offer}.\n");
     let answer = offer.repeat(20);
     let result = json!({"rooms": 3, "text": offer.repeat(16)}).to_string();
     let message = |role: &str, text: &str| {
