@@ -75,12 +75,12 @@ impl Baseline {
     }
 
     /// Returns what a run with this header measures differently.
-    #[must_use]
-    pub fn differences(&self, new: &Header) -> Differences {
-        match self.report.header.as_deref() {
-            Some(base) => Differences::new(base, new, &self.allowed),
-            None => Differences::default(),
-        }
+    ///
+    /// # Errors
+    ///
+    /// A conversation of the baseline cannot be read back.
+    pub fn differences(&self, new: &Header) -> io::Result<Differences> {
+        Differences::new(&self.report, new, &self.allowed)
     }
 
     /// Returns an error if none of these ids is that of a case of the baseline.
@@ -109,7 +109,7 @@ impl Baseline {
         let mut comparison = Comparison::new(&self.report, report, &self.settings)?;
         comparison.base = self.file.display().to_string();
         if let Some(header) = &report.header {
-            let differences = self.differences(header);
+            let differences = self.differences(header)?;
             comparison.differences = texts(differences.refused.iter().chain(&differences.allowed));
         }
         report.comparison = Some(comparison);

@@ -98,7 +98,7 @@ impl BaselineFile {
         }
         let Some(baseline) = &self.baseline else { return Ok(()) };
         if let Some(header) = &report.header {
-            let differences = baseline.differences(header);
+            let differences = baseline.differences(header).map_err(unusable)?;
             render::differences(&differences);
             differences.refusal().map_or(Ok(()), |refusal| Err(unusable(refusal)))?;
         }

@@ -103,6 +103,35 @@ fn what_is_missing_or_too_few_leaves_a_run_undecided() {
 }
 
 #[test]
+fn an_evaluator_that_is_gone_is_named_where_the_claims_are() {
+    let directory = Directory::new();
+    recorded(&directory, "t", &["yes", "yes"]);
+    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
+    let entry = |name: &str| format!("{{name: {name}, type: code, path: ./check}}");
+    let evaluators = |entries: &str| directory.file("c.yaml", format!("evaluators: [{entries}]"));
+    evaluators(&format!("{}, {}", entry("check"), entry("gone")));
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", "base.evalrun"]).exits(0);
+    evaluators(&entry("check"));
+    let outputs = ["openmetrics=m.txt", "markdown=r.md", "overview=o.txt"];
+    let mut run = vec!["traces.jsonl", "-c", "c.yaml", "--baseline", "base.evalrun"];
+    run.extend(["--no-regressions", "--allow-changed", "evaluator"]);
+    run.extend(outputs.iter().flat_map(|output| ["-o", output]));
+    directory.run(&run).exits(4).says("only in the base: gone (--allow-missing)");
+    let metrics = directory.read("m.txt");
+    let claim = "\nevaluator_claim{evaluator=\"gone\",claim=\"evaluator is in both runs\"} 0.5\n";
+    assert!(metrics.contains(claim), "{metrics}");
+    let undecided =
+        "gone: only in the baseline, which leaves the claims undecided (--allow-missing)\n";
+    let overview = directory.read("o.txt");
+    assert!(overview.contains(&format!("\n  [----] {undecided}")), "{overview}");
+    let markdown = directory.read("r.md");
+    assert!(markdown.contains(&format!("\n- {undecided}")), "{markdown}");
+    run.push("--allow-missing");
+    directory.run(&run).exits(0);
+    assert!(!directory.read("m.txt").contains("\"gone\",claim"));
+}
+
+#[test]
 fn a_saved_run_is_held_against_a_baseline_as_the_run_was() {
     let directory = with_baseline(&["yes", "no", "yes"]);
     let claim = ["--baseline", "base.evalrun", "--no-regressions", "-o", "json"];
@@ -214,8 +243,11 @@ fn many_changed_cases_are_folded_and_bounded() {
     let directory = with_baseline(&base);
     let new: Vec<&str> = (0..130).map(|_| "no").collect();
     let outputs = ["-o", "markdown=r.md", "-o", "overview=o.txt", "-o", "github=g.txt"];
-    let options = [&["--baseline", "base.evalrun", "--no-regressions"], &outputs[..]].concat();
-    run(&directory, &new, &options).exits(1);
+    let claims = ["--baseline", "base.evalrun", "--no-regressions", "--no-worse-than", "0.05"];
+    let options = [&claims[..], &outputs[..]].concat();
+    run(&directory, &new, &options)
+        .exits(1)
+        .says("FAILED: against base.evalrun: 2 claims fail (response_match_score: ");
     let markdown = directory.read("r.md");
     assert!(markdown.len() < 65_536);
     assert!(markdown.contains("<details><summary>120 more</summary>"), "{markdown}");
@@ -342,6 +374,33 @@ fn what_measures_something_else_is_refused_before_anything_runs() {
     directory.file("set.json", golden);
     run(&[]).exits(2).says("golden case `case-0`: ").says("--allow-changed golden compares");
     run(&["--allow-changed", "golden", "--allow-changed", "all"]).exits(0);
+}
+
+#[test]
+fn a_golden_case_that_the_baseline_has_no_recording_of_may_be_edited() {
+    let directory = Directory::new();
+    recorded(&directory, "t", &["yes", "yes"]);
+    let recordings = directory.read("traces.jsonl");
+    // Only the first conversation is recorded.
+    let first = recordings.lines().next().unwrap().to_owned() + "\n";
+    directory.file("traces.jsonl", first);
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", "base.evalrun"]);
+    let golden = directory.read("set.json");
+    let edit = |case: usize| {
+        let text =
+            format!("question {case}\"}}]}}, \"final_response\": {{\"parts\": [{{\"text\": \"yes");
+        assert!(golden.contains(&text), "{golden}");
+        directory.file("set.json", golden.replace(&text, &(text.clone() + "!")));
+    };
+    let again = |file: &str| {
+        let run = ["traces.jsonl", "-c", "c.yaml", "--baseline", "base.evalrun"];
+        directory.run(&[&run[..], &["--save-run", file]].concat())
+    };
+    edit(1);
+    again("b.evalrun").exits(0);
+    directory.evaluator(&["compare", "base.evalrun", "b.evalrun"]).exits(0);
+    edit(0);
+    again("c.evalrun").exits(2).says("golden case `case-0`: ");
 }
 
 #[test]
