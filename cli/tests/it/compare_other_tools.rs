@@ -247,6 +247,28 @@ fn different_tests_with_one_name_are_different_cases() {
 }
 
 #[test]
+fn samples_of_inspect_that_do_not_count_are_errors() {
+    let broke = |text: &str, edit: fn(&mut Value)| {
+        let ran = compare_edited("inspect-base", &["-o", "json"], |it| edit(it)).exits(3);
+        assert_eq!(changes(&ran, "includes").len(), 1, "{}", ran.stdout);
+        let directory = Directory::new();
+        write_edited(&directory, "new.json", "inspect-base", edit);
+        reports(&directory, text);
+    };
+    broke("Inspect reports an error", |it| it["samples"][1]["error"] = json!({"message": " "}));
+    broke("Inspect reports an error", |it| it["samples"][1]["error"] = json!(""));
+    broke("out of memory", |it| it["samples"][1]["error"] = json!("out of memory"));
+    broke("KeyError: 'x'", |it| {
+        let traceback = "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'x'\n";
+        it["samples"][1]["error"] = json!({"message": "", "traceback": traceback});
+    });
+    broke("the sample was invalidated: wrong tools", |it| {
+        it["invalidated"] = json!(true);
+        it["samples"][1]["invalidation"] = json!({"author": "me", "reason": "wrong tools"});
+    });
+}
+
+#[test]
 fn scores_of_inspect_are_letters_numbers_and_objects() {
     let ran = compare("inspect-base", "inspect-new", &["-o", "json"])
         .exits(0)
@@ -387,6 +409,13 @@ fn damaged_and_other_files_are_refused_with_what_was_expected() {
     edited("inspect-base", "the version of the log is 3", |it| it["version"] = json!(3));
     edited("inspect-base", "its status is `cancelled`, so samples are missing", |it| {
         it["status"] = json!("cancelled");
+    });
+    edited("inspect-base", "it has no `results` with their number of samples", |it| {
+        it["results"] = Value::Null;
+        it["samples"].as_array_mut().unwrap().pop();
+    });
+    edited("inspect-base", "it was invalidated, and no sample says why", |it| {
+        it["invalidated"] = json!(true);
     });
     edited("inspect-base", "it has 5 samples of 6; run it without `--no-log-samples`", |it| {
         it["samples"].as_array_mut().unwrap().pop();
