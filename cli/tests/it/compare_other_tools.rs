@@ -379,6 +379,25 @@ fn a_result_of_another_tool_is_a_baseline_as_it_is() {
         .exits(2)
         .says("a result of another tool is a baseline as it is");
     assert!(!directory.join("b.evalrun").exists());
+    // Nor is one replaced.
+    let text = fs::read_to_string(&files[0]).unwrap();
+    directory.file("pf.json", &text);
+    let update = ["report", &files[0], "--baseline", "pf.json", "--update-baseline"];
+    let refused = "pf.json is a result of another tool, which --update-baseline does not replace";
+    directory.evaluator(&[&update[..], &gates].concat()).exits(2).says(refused);
+    assert_eq!(directory.read("pf.json"), text);
+}
+
+#[test]
+fn results_of_other_tools_are_reported_one_at_a_time() {
+    let directory = Directory::new();
+    let files = [recorded("promptfoo-new"), recorded("promptfoo-base")];
+    for more in [&[][..], &["--parts"]] {
+        directory
+            .evaluator(&[&["report", &files[0], &files[1]], more].concat())
+            .exits(2)
+            .says("results of other tools are reported one at a time");
+    }
 }
 
 #[test]
