@@ -21,17 +21,14 @@ fn compare(base: &str, new: &str, more: &[&str]) -> Ran {
 /// Compares a recorded file with an edited copy.
 fn compare_edited(name: &str, more: &[&str], edit: impl FnOnce(&mut Value)) -> Ran {
     let directory = Directory::new();
-    // No number of these files is needed to the last digit, and `NaN` is not of JSON.
-    let text = fs::read_to_string(recorded(name)).expect("recorded").replace("NaN", "null");
-    let mut value: Value = serde_json::from_str(&text).expect("JSON");
-    directory.file("base.json", &text);
-    edit(&mut value);
-    directory.file("new.json", value.to_string());
+    write_edited(&directory, "base.json", name, |_| ());
+    write_edited(&directory, "new.json", name, edit);
     directory.evaluator(&[&["compare", "base.json", "new.json"], more].concat())
 }
 
 /// Writes an edited copy of a recorded file.
 fn write_edited(directory: &Directory, file: &str, name: &str, edit: impl FnOnce(&mut Value)) {
+    // No number of these files is needed to the last digit, and `NaN` is not of JSON.
     let text = fs::read_to_string(recorded(name)).expect("recorded").replace("NaN", "null");
     let mut value: Value = serde_json::from_str(&text).expect("JSON");
     edit(&mut value);
@@ -249,7 +246,7 @@ fn different_tests_with_one_name_are_different_cases() {
 #[test]
 fn samples_of_inspect_that_do_not_count_are_errors() {
     let broke = |text: &str, edit: fn(&mut Value)| {
-        let ran = compare_edited("inspect-base", &["-o", "json"], |it| edit(it)).exits(3);
+        let ran = compare_edited("inspect-base", &["-o", "json"], edit).exits(3);
         assert_eq!(changes(&ran, "includes").len(), 1, "{}", ran.stdout);
         let directory = Directory::new();
         write_edited(&directory, "new.json", "inspect-base", edit);
