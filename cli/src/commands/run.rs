@@ -38,17 +38,12 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
         return eval_file::run(&file, args, verbose, runner);
     }
     args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
-    ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
-    let config_file = config_file(&mut args)?;
     let events = event_exporter(args.emit_otel)?;
-    let mut config = load_config(config_file.as_deref(), &runner)?;
-    let programs = programs(&args, &config, &runner).map_err(unusable)?;
-    configure(&mut config, programs, &mut args, &runner);
+    let mut config = configuration(&mut args, &runner)?;
     let confidence = args.gates.confidence;
     let names: Vec<String> = config.evaluators.iter().map(|it| it.name.clone()).collect();
     gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
     decidable(&config, args.baseline.baseline.as_deref()).map_err(unusable)?;
-    ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     let transcripts = args.transcripts.or(config.transcripts);
     config.transcripts = Some(transcripts.unwrap_or_else(|| default_transcripts(&outputs)));
@@ -73,11 +68,27 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     };
     runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
+    request.options = Some(args.options);
     request.events = events.is_some();
     request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
     let report = evaluate(&request, &runner, &baseline, verbose)?;
     Ok(finish(&report, &outputs, events, (&request.config, &runner), &baseline, verbose))
+}
+
+/// Returns the configuration of a run: that of its file, with the options of the command line.
+///
+/// # Errors
+///
+/// Returns the exit code, after a message, if the configuration or the options cannot be used.
+pub(super) fn configuration(args: &mut RunArgs, runner: &Runner) -> Result<Config, u8> {
+    ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
+    let file = config_file(args)?;
+    let mut config = load_config(file.as_deref(), runner)?;
+    let programs = programs(args, &config, runner).map_err(unusable)?;
+    configure(&mut config, programs, args, runner);
+    ensure_contained(args.contain, &config, runner)?;
+    Ok(config)
 }
 
 /// Checks that a run that ends with its gates has a gate for each evaluator that can be decided case by case.

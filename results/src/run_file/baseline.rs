@@ -23,7 +23,7 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let header = report.header.as_deref();
     let header = header.ok_or_else(|| io::Error::other("the run has no header"))?.clone();
     let (conversations, gates) = (report.conversations.len(), report.gates.clone());
-    add(out, kind::HEADER, &Header { conversations, gates, earlier: 0, ..header })?;
+    add(out, kind::HEADER, &Header { conversations, gates, earlier: 0, options: None, ..header })?;
     let mut tally = Tally::default();
     for (number, conversation) in report.conversations.iter().outlines().enumerate() {
         let conversation = compared(conversation?);
