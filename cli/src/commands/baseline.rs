@@ -76,6 +76,12 @@ impl BaselineFile {
             return Ok(Self { baseline: None, update, has_claims: false });
         }
         let baseline = Baseline::read(file, settings, args.claims.allowed()).map_err(unusable)?;
+        if update.is_some() && baseline.is_foreign() {
+            return Err(unusable(format!(
+                "{name} is a result of another tool, which --update-baseline does not replace; save this run with --save-run FILE, and \
+                 compare later ones with that file"
+            )));
+        }
         Ok(Self { baseline: Some(Arc::new(baseline)), update, has_claims })
     }
 
