@@ -35,7 +35,7 @@ use evaluator_serve::BasePath;
 pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
-pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
+pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},

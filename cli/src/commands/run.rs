@@ -33,15 +33,15 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
     let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
-    begin(&reports, inputs.chain(named.into_iter().flatten()))?;
-    if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
-        return eval_file::run(&file, args, verbose, runner);
-    }
-    args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
-    ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
-    let config_file = config_file(&mut args)?;
+    let inputs: Vec<PathBuf> = inputs.chain(named.into_iter().flatten()).cloned().collect();
+    let planned = Planned::new(&mut args, &runner);
+    let configured = planned.as_ref().ok().and_then(Planned::baseline);
+    begin(&reports, inputs.iter().chain(configured))?;
+    let mut config = match planned? {
+        Planned::EvalFile(file) => return eval_file::run(&file, args, verbose, runner),
+        Planned::Traces(config) => *config,
+    };
     let events = event_exporter(args.emit_otel)?;
-    let mut config = load_config(config_file.as_deref(), &runner)?;
     let programs = programs(&args, &config, &runner).map_err(unusable)?;
     configure(&mut config, programs, &mut args, &runner);
     let confidence = args.gates.confidence;
@@ -78,6 +78,38 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     signals::watch(runner.cancellation.clone());
     let report = evaluate(&request, &runner, &baseline, verbose)?;
     Ok(finish(&report, &outputs, events, (&request.config, &runner), &baseline, verbose))
+}
+
+/// What is run.
+enum Planned {
+    EvalFile(PathBuf),
+    /// Traces, with the configuration before options are applied.
+    Traces(Box<Config>),
+}
+
+impl Planned {
+    /// Reads what the arguments name. Nothing is written: the configuration may name a file that no report may replace.
+    ///
+    /// # Errors
+    ///
+    /// Returns the exit code, after a message, if it cannot be run.
+    fn new(args: &mut RunArgs, runner: &Runner) -> Result<Self, u8> {
+        if let Some(file) = eval_file::given(args, runner).map_err(unusable)? {
+            return Ok(Self::EvalFile(file));
+        }
+        args.traces.iter().try_for_each(|path| refuse_program(path, runner)).map_err(unusable)?;
+        ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
+        let file = config_file(args)?;
+        load_config(file.as_deref(), runner).map(|config| Self::Traces(Box::new(config)))
+    }
+
+    /// Returns the baseline that the configuration names.
+    fn baseline(&self) -> Option<&PathBuf> {
+        match self {
+            Self::EvalFile(_) => None,
+            Self::Traces(config) => config.baseline.as_ref(),
+        }
+    }
 }
 
 /// Checks that a run that ends with its gates has a gate for each evaluator that can be decided case by case.
