@@ -4,6 +4,7 @@ mod compare;
 pub(crate) mod eval_file;
 mod gates;
 mod judge;
+mod repro;
 mod run;
 mod values;
 
@@ -35,6 +36,7 @@ use evaluator_serve::BasePath;
 pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
+pub(crate) use self::repro::{ReproArgs, run_again};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
     eval_file::EvalFileFlags,
@@ -75,6 +77,9 @@ pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, cl
     }
     let matches = command.try_get_matches_from_mut(with_share(args))?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
+        run.options = run::given_options(matches);
+    }
     if let Command::Conform(conform) = &mut cli.command {
         let before = args.len().saturating_sub(conform.command.len() + 1);
         conform.is_delimited = args.get(before).is_some_and(|word| word == "--");
@@ -146,6 +151,9 @@ pub(crate) enum Command {
     /// Compare two runs that were saved with `run --save-run`, case by case
     #[command(after_help = compare::EXIT_CODES)]
     Compare(CompareArgs),
+    /// Repeat one evaluation of a run that was saved with `run --save-run`, in the directory of the run
+    #[command(after_help = repro::EXIT_CODES)]
+    Repro(ReproArgs),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
         after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of a file or a conversation cannot be used"

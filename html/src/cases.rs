@@ -90,7 +90,7 @@ impl Cases {
         }
         let transcript = report.conversations.transcript(row).transpose()?;
         self.text.push(if self.text.is_empty() { '[' } else { ',' });
-        self.text.push_str(&case(row, conversation, transcript.as_deref(), earlier)?);
+        self.text.push_str(&case(report, row, conversation, transcript.as_deref(), earlier)?);
         Ok(())
     }
 
@@ -137,12 +137,14 @@ impl Cases {
 /// Returns a conversation as JSON, with the one of an earlier run. Evaluations have the form of run files, which keeps all digits
 /// of their details.
 pub(crate) fn case(
+    report: &Report,
     row: usize,
     conversation: &ConversationReport,
     transcript: Option<&str>,
     earlier: Option<&str>,
 ) -> io::Result<String> {
-    let evaluations = conversation.evaluations.iter().map(evaluation);
+    let evaluations = conversation.evaluations.iter();
+    let evaluations = evaluations.map(|it| evaluation(it, report.repro(conversation, it)));
     let evaluations = evaluations.collect::<io::Result<Vec<String>>>()?.join(",");
     let ConversationReport { warnings, failed_turns, performance, content, .. } = conversation;
     let own = json!({
@@ -159,7 +161,8 @@ pub(crate) fn case(
     Ok(format!("{own},\"transcript\":{transcript},\"evaluations\":[{evaluations}]{earlier}}}"))
 }
 
-fn evaluation(evaluation: &EvaluationReport) -> io::Result<String> {
+/// Returns an evaluation as JSON, with the command that repeats it.
+fn evaluation(evaluation: &EvaluationReport, repro: Option<String>) -> io::Result<String> {
     let own = serde_json::to_string(evaluation)?;
     let own = own.strip_suffix('}').unwrap_or(&own);
     let mut more = json!({"outcome": evaluation.outcome().as_str()});
@@ -167,6 +170,9 @@ fn evaluation(evaluation: &EvaluationReport) -> io::Result<String> {
     let difference = evaluation.difference().map(|it| ("difference", it.into()));
     for (key, text) in reason.into_iter().chain(difference) {
         more[key] = text.into();
+    }
+    if let Some(repro) = repro {
+        more["repro"] = json!([repro]);
     }
     let more = serde_json::to_string(&more)?;
     let more = more.strip_prefix('{').unwrap_or(&more);

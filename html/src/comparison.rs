@@ -46,7 +46,7 @@ impl<'r> Base<'r> {
         self.reports.seek(*number);
         let Some(conversation) = self.reports.next() else { return none() };
         let transcript = self.report.conversations.transcript(*number).transpose()?;
-        cases::case(*number, &conversation?, transcript.as_deref(), None)
+        cases::case(self.report, *number, &conversation?, transcript.as_deref(), None)
     }
 }
 

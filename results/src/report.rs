@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     Balance, Comparison, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally,
     Undecided, Verdict,
-    model::{JudgeUsage, Partial, SuiteReport},
+    error_type::CANCELLED,
+    model::{
+        ALL_EVALUATORS, ConversationReport, EvaluationReport, JudgeUsage, Partial, SuiteReport,
+    },
     run_file::RunHeader,
 };
 
@@ -120,6 +123,29 @@ impl fmt::Display for MissingScores<'_> {
 }
 
 impl Report {
+    /// Returns the command line that repeats an evaluation; `None` if it cannot be repeated, or the run is not in one file.
+    #[must_use]
+    pub fn repro(
+        &self,
+        conversation: &ConversationReport,
+        evaluation: &EvaluationReport,
+    ) -> Option<String> {
+        let [file] = &*self.files else { return None };
+        let has_options = self.header.as_ref().is_some_and(|header| header.options.is_some());
+        let is_known = conversation.trace_file.is_some() && conversation.content.is_some();
+        let was_asked = evaluation.was_run()
+            && evaluation.error_type != Some(CANCELLED)
+            && evaluation.name != ALL_EVALUATORS;
+        (has_options && is_known && was_asked).then(|| {
+            let file = file.to_string_lossy();
+            let words = [&*file, &*conversation.trace_id, &*evaluation.name];
+            // Producers choose trace ids, which must not be taken for options.
+            let delimiter = words.iter().any(|word| word.starts_with('-')).then_some("--");
+            let command = ["evaluator", "repro"].into_iter().chain(delimiter).chain(words);
+            shell_words::join(command)
+        })
+    }
+
     /// Returns the number of evaluations by outcome.
     #[must_use]
     pub fn tally(&self) -> Tally {

@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     io::Read as _,
+    mem,
     path::{Path, PathBuf},
     slice,
 };
@@ -164,16 +165,11 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 }
 
 /// Runs the tests of an eval file, and writes the report.
-pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
-    let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
+pub(super) fn run(file: &Path, mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    let outputs =
+        outputs(mem::take(&mut args.output), args.output_file.take(), None).map_err(unusable)?;
     let events = event_exporter(args.emit_otel)?;
-    let suite = load(file, &args.eval_file)?;
-    let flags = &args.eval_file;
-    let mut options = options(flags, args.threshold, verbose > 0);
-    options.contained = args.contain;
-    let judge = args.judge.settings();
-    let (targets, recorded) = (flags.targets.as_deref(), flags.outputs.as_deref());
-    let plan = prepare(suite, targets, recorded, options, judge, &runner)?;
+    let plan = planned(file, &mut args, verbose > 0, &runner)?;
     let (name, mut runner) = (plan.name().to_owned(), runner);
     let written = (args.save_run.as_deref(), &*outputs);
     let baseline = BaselineFile::open(&args.baseline, None, args.gates.confidence, written)?;
@@ -182,17 +178,16 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     let mut config = Config::default();
     config.fail_fast = args.fail_fast;
-    config.retries = args.retries.unwrap_or_default();
-    config.repeat = args.repeat;
+    configure(&mut config, &args);
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
-    (config.cluster, config.by) = (args.cluster, args.by);
     gated(&mut config, args.gates, slice::from_ref(&name)).map_err(unusable)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;
     // What is refused before leaves no new file.
     let default = || default_file(Some(file), []);
-    runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
+    runner.run_file = run_file(args.save_run.take(), args.resume, default).map_err(unusable)?;
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
+    request.options = Some(args.options);
     request.events = events.is_some();
     request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
@@ -201,6 +196,30 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let mut config = Config::default();
     config.evaluators.push(EvaluatorConfig::linked(name));
     Ok(finish(&report, &outputs, events, (&config, &runner), &baseline, verbose))
+}
+
+/// Returns the plan of a run of an eval file. With `prompts`, details have the prompts of judges.
+pub(super) fn planned(
+    file: &Path,
+    args: &mut RunArgs,
+    prompts: bool,
+    runner: &Runner,
+) -> Result<Plan, u8> {
+    let suite = load(file, &args.eval_file)?;
+    let flags = &args.eval_file;
+    let mut options = options(flags, args.threshold, prompts);
+    options.contained = args.contain;
+    let judge = mem::take(&mut args.judge).settings();
+    let (targets, recorded) = (flags.targets.as_deref(), flags.outputs.as_deref());
+    prepare(suite, targets, recorded, options, judge, runner)
+}
+
+/// Applies the options of the command line that decide how tests are repeated and which belong together.
+pub(super) fn configure(config: &mut Config, args: &RunArgs) {
+    config.retries = args.retries.unwrap_or_default();
+    config.repeat = args.repeat;
+    config.cluster.clone_from(&args.cluster);
+    config.by.clone_from(&args.by);
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.

@@ -20,6 +20,7 @@ mod list;
 mod outcome;
 mod output;
 mod report;
+mod repro;
 mod run;
 mod serve;
 mod test;
@@ -64,6 +65,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }
         Command::View(args) => view::view(&args),
+        Command::Repro(args) => repro::repro(&args, verbose, runner),
         Command::Compare(args) => {
             compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }

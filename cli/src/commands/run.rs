@@ -42,13 +42,10 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
         Planned::Traces(config) => *config,
     };
     let events = event_exporter(args.emit_otel)?;
-    let programs = programs(&args, &config, &runner).map_err(unusable)?;
-    configure(&mut config, programs, &mut args, &runner);
     let confidence = args.gates.confidence;
     let names: Vec<String> = config.evaluators.iter().map(|it| it.name.clone()).collect();
     gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
     decidable(&config, args.baseline.baseline.as_deref()).map_err(unusable)?;
-    ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     let transcripts = args.transcripts.or(config.transcripts);
     config.transcripts = Some(transcripts.unwrap_or_else(|| default_transcripts(&outputs)));
@@ -73,6 +70,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     };
     runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
+    request.options = Some(args.options);
     request.events = events.is_some();
     request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
@@ -83,7 +81,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
 /// What is run.
 enum Planned {
     EvalFile(PathBuf),
-    /// Traces, with the configuration before options are applied.
+    /// Traces, with this configuration.
     Traces(Box<Config>),
 }
 
@@ -98,9 +96,7 @@ impl Planned {
             return Ok(Self::EvalFile(file));
         }
         args.traces.iter().try_for_each(|path| refuse_program(path, runner)).map_err(unusable)?;
-        ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
-        let file = config_file(args)?;
-        load_config(file.as_deref(), runner).map(|config| Self::Traces(Box::new(config)))
+        configuration(args, runner).map(|config| Self::Traces(Box::new(config)))
     }
 
     /// Returns the baseline that the configuration names.
@@ -110,6 +106,21 @@ impl Planned {
             Self::Traces(config) => config.baseline.as_ref(),
         }
     }
+}
+
+/// Returns the configuration of a run: that of its file, with the options of the command line.
+///
+/// # Errors
+///
+/// Returns the exit code, after a message, if the configuration or the options cannot be used.
+pub(super) fn configuration(args: &mut RunArgs, runner: &Runner) -> Result<Config, u8> {
+    ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
+    let file = config_file(args)?;
+    let mut config = load_config(file.as_deref(), runner)?;
+    let programs = programs(args, &config, runner).map_err(unusable)?;
+    configure(&mut config, programs, args, runner);
+    ensure_contained(args.contain, &config, runner)?;
+    Ok(config)
 }
 
 /// Checks that a run that ends with its gates has a gate for each evaluator that can be decided case by case.

@@ -67,6 +67,7 @@ mod proxied;
 mod proxy;
 mod python_packages;
 mod repeats;
+mod repro;
 mod requirements;
 mod run_file;
 mod running;

@@ -70,7 +70,7 @@ fn with_case(
     conversation: &Conversation,
 ) -> ConversationReport {
     let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
-    let golden = index.find(conversation, conversations.len()).ok();
+    let golden = index.find(conversation, conversations.of_run()).ok();
     report.eval_case_id = golden.map(|it| it.case.id.as_str().into());
     conversations.attributes().add_to(&mut report, conversation);
     report

@@ -24,8 +24,18 @@ const BATCH_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub(super) struct Conversations {
     origin: Origin,
+    only: Option<Only>,
     /// Attributes whose values are read.
     attributes: Attributes,
+}
+
+/// The only conversation of a run that is evaluated.
+#[derive(Clone, Copy, Debug)]
+struct Only {
+    /// Its position among those of the origin.
+    position: usize,
+    /// Number of conversations of the run that it is of.
+    of: usize,
 }
 
 #[derive(Debug)]
@@ -55,12 +65,12 @@ impl Conversations {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
         let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
-        (Self { origin, attributes }, grouped_by)
+        (Self { origin, only: None, attributes }, grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
     pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Suite(suite), attributes }
+        Self { origin: Origin::Suite(suite), only: None, attributes }
     }
 
     /// Returns the attributes whose values are read.
@@ -68,8 +78,30 @@ impl Conversations {
         &self.attributes
     }
 
+    /// Keeps only the conversation with this trace id, of a run with `of` conversations; `None` if there is none.
+    pub(super) fn only(self, trace_id: &str, of: usize) -> Option<Self> {
+        let position = (0..self.len()).find(|number| *self.trace_id(*number) == *trace_id)?;
+        Some(Self { only: Some(Only { position, of }), ..self })
+    }
+
+    /// Returns true if only one of the conversations is evaluated.
+    pub(super) fn is_one_of_a_run(&self) -> bool {
+        self.only.is_some()
+    }
+
+    /// Returns the number of conversations of the run, with those that are left out.
+    pub(super) fn of_run(&self) -> usize {
+        self.only.map_or_else(|| self.len(), |only| only.of)
+    }
+
+    /// Returns the position of a conversation in its origin.
+    pub(super) fn position(&self, number: usize) -> usize {
+        self.only.map_or(number, |only| only.position)
+    }
+
     pub(super) fn len(&self) -> usize {
         match &self.origin {
+            _ if self.only.is_some() => 1,
             Origin::Traces(traces) => traces.groups.len(),
             Origin::Suite(suite) => suite.ids().len(),
         }
@@ -77,6 +109,7 @@ impl Conversations {
 
     /// Returns the trace id of a conversation without loading it.
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
+        let number = self.position(number);
         let id = match &self.origin {
             Origin::Traces(traces) => {
                 let first = traces.groups.get(number).next();
@@ -96,6 +129,7 @@ impl Conversations {
 
     /// Returns the file of a conversation without loading it; `None` for the standard input.
     pub(super) fn trace_file(&self, number: usize) -> Option<Arc<str>> {
+        let number = self.position(number);
         match &self.origin {
             Origin::Traces(traces) => {
                 let first = traces.groups.get(number).next();
@@ -107,6 +141,7 @@ impl Conversations {
 
     /// Returns the length of the text of a conversation in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
+        let number = self.position(number);
         match &self.origin {
             Origin::Traces(traces) => {
                 traces.groups.get(number).map(|trace| traces.index.size(trace)).sum()
@@ -131,6 +166,7 @@ impl Conversations {
     ///
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        let number = self.position(number);
         let attributes = self.attributes.all();
         let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
@@ -153,6 +189,7 @@ impl Conversations {
 
     /// Returns the names of the attributes of a conversation, with repetitions; none if it cannot be read. Blocks.
     pub(super) fn attribute_names(&self, number: usize) -> Vec<String> {
+        let number = self.position(number);
         match &self.origin {
             Origin::Traces(traces) => {
                 let Traces { index, groups, .. } = &**traces;

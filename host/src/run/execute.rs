@@ -416,10 +416,11 @@ impl Execution<'_, '_> {
 
     /// Starts all evaluations of a conversation.
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
+        let position = self.conversations.position(number);
         let case = self.golden_case(number, &conversation);
-        let scenario = self.cases.scenario(&conversation, self.conversations.len()).cloned();
+        let scenario = self.cases.scenario(&conversation, self.conversations.of_run()).cloned();
         let recording =
-            Arc::new(Recording::new(number, conversation, case).with_scenario(scenario));
+            Arc::new(Recording::new(position, conversation, case).with_scenario(scenario));
         let missing = self.slots.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         let mut skipped = Vec::new();
@@ -465,7 +466,7 @@ impl Execution<'_, '_> {
         number: usize,
         conversation: &Conversation,
     ) -> Result<EvalCase, Unmatched> {
-        let matched = self.cases.find(conversation, self.conversations.len())?;
+        let matched = self.cases.find(conversation, self.conversations.of_run())?;
         self.recorded.insert(matched.position);
         if let Some(doubt) = matched.doubt {
             let (id, trace_id) = (string_repr(&matched.case.id), &conversation.trace_id);
@@ -494,7 +495,10 @@ impl Execution<'_, '_> {
             let evaluator = evaluator.name().to_owned();
             (self.progress.on_event)(RunEvent::NotReused { evaluator, reason });
         }
-        let stderr = evaluation.end_of_stderr().into_owned();
+        let stderr = match self.conversations.is_one_of_a_run() {
+            true => evaluation.stderr_tail.trim().to_owned(),
+            false => evaluation.end_of_stderr().into_owned(),
+        };
         let is_lasting = evaluation.verdict.is_lasting() && !evaluation.has_failed_calls();
         let report = evaluator.report_on(evaluation, &active.recording);
         let is_reusable = !self.has_changed(column) && is_lasting;
@@ -588,7 +592,7 @@ impl Execution<'_, '_> {
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
-        let graded = self.evaluators.first().and_then(|it| it.take_transcript(number));
+        let graded = self.evaluators.first().and_then(|it| it.take_transcript(recording.number));
         match graded.map(|it| it.of_case(&recording.conversation)) {
             Some((conversation, case)) => {
                 self.write_transcript(number, &report, &conversation, case.as_ref());

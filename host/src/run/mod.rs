@@ -21,6 +21,7 @@
 //! | `snapshot` | the files of a program at the start of the run |
 //! | `permits` | permits to start an evaluation |
 //! | `identity`, `fingerprint` | fingerprints of evaluators, and the header of the run file |
+//! | `preview` | what an evaluator gets, before it does |
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
@@ -55,6 +56,7 @@ mod model_program;
 mod permits;
 mod plan;
 mod prepared;
+mod preview;
 mod program;
 mod program_file;
 mod python_grader;
@@ -80,9 +82,10 @@ pub use event::RunEvent;
 pub use examine::{Examination, conforms};
 pub use inspect::{Inspection, invocations};
 pub use plan::Plan;
+pub use preview::Preview;
 pub use resident::{Resident, Residents};
 pub use runner::Runner;
-pub use stages::{Request, SuiteInput};
+pub use stages::{OneConversation, Request, SuiteInput};
 pub use suite::{CaseIdentity, CaseResult, Grading, ProgramOutput, Programs, Suite, SuiteProgram};
 pub use transcripts::CaseTranscript;
 pub use work::PlannedEvaluator;

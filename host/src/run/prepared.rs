@@ -400,7 +400,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the document of the input.
-    fn document(&self, input: Input<'_>) -> Option<Document> {
+    pub(super) fn document(&self, input: Input<'_>) -> Option<Document> {
         match input {
             Input::Recording(recording, _) => match &self.foreign {
                 Some(foreign) => Some(recording.foreign_document(foreign)),

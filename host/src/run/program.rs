@@ -275,7 +275,7 @@ fn ready(
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             contract: code.contract,
-            _driver: driver,
+            driver,
             mismatch,
             context,
             snapshot: Arc::new(snapshot),

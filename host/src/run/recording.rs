@@ -16,7 +16,7 @@ use crate::{
 /// A conversation with its golden case, and the texts and digests that evaluators share.
 pub(super) struct Recording {
     pub(super) conversation: Conversation,
-    /// Position among the conversations of the run.
+    /// Position among the conversations of the traces or the suite.
     pub(super) number: usize,
     /// The golden case, or the reason why it is missing.
     pub(super) golden: Result<EvalCase, Unmatched>,

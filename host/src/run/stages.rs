@@ -51,6 +51,21 @@ pub struct Request {
     pub baseline: Option<Arc<Baseline>>,
     /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
     pub events: bool,
+    /// Options of the command that led to the configuration, which the run file keeps. They contain no secrets. Default: not
+    /// known.
+    pub options: Option<Vec<String>>,
+    /// One conversation that is evaluated without the others. Default: all are evaluated.
+    pub only: Option<OneConversation>,
+}
+
+/// A conversation that is evaluated without the others of its run. The event about its evaluation has all that the program
+/// wrote to stderr.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneConversation {
+    /// Trace id of its first trace.
+    pub trace_id: Arc<str>,
+    /// Number of conversations of the run, which decides how golden cases are found.
+    pub of: usize,
 }
 
 impl Request {
@@ -130,7 +145,7 @@ impl Runner {
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
-        let header = self.header(config, &plan, &conversations, eval_set.as_ref(), &report);
+        let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
             refuse(&mut report, refusal);
             return report;
@@ -158,7 +173,7 @@ impl Runner {
     }
 
     /// Prepares the evaluators, unless the run has stopped already.
-    async fn planned(
+    pub(super) async fn planned(
         &self,
         request: &Request,
         has_stopped: bool,
@@ -189,6 +204,10 @@ impl Runner {
     ) -> Option<(Option<CaseOrder>, Conversations, Option<EvalSet>)> {
         // Without the eval set, or with a part of the recordings, recordings are missing for another reason.
         let is_whole = report.errors.is_empty();
+        if conversations.is_one_of_a_run() {
+            // It need not have the attributes that others of the run have.
+            return Some((None, conversations, eval_set));
+        }
         let (stop, config) = (self.cancellation.clone(), config.clone());
         let counting = blocking(move || {
             let is_stopped = || stop.is_cancelled();
@@ -214,9 +233,9 @@ impl Runner {
     }
 
     /// Returns the header of a run that begins with this report.
-    fn header(
+    pub(super) fn header(
         &self,
-        config: &Config,
+        request: &Request,
         plan: &Plan,
         conversations: &Conversations,
         eval_set: Option<&EvalSet>,
@@ -227,13 +246,35 @@ impl Runner {
         Header {
             conversations: conversations.len(),
             inputs: is_identified.then(|| conversations.digest()),
+            options: request.options.clone(),
             report: report.clone(),
-            ..fingerprint::header(config, evaluators, eval_set, grouping, is_identified)
+            ..fingerprint::header(&request.config, evaluators, eval_set, grouping, is_identified)
+        }
+    }
+
+    /// Loads what a request evaluates, and its eval set. Returns `None` if there is nothing to evaluate.
+    pub(super) async fn load_conversations(
+        &self,
+        request: &Request,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<(Conversations, Option<EvalSet>)> {
+        let (conversations, eval_set) =
+            self.load_all_conversations(request, report, on_event).await?;
+        let Some(OneConversation { trace_id, of }) = &request.only else {
+            return Some((conversations, eval_set));
+        };
+        match conversations.only(trace_id, *of) {
+            Some(only) => Some((only, eval_set)),
+            None => {
+                report.errors.push(format!("There is no conversation {trace_id} in the traces."));
+                None
+            }
         }
     }
 
     /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
-    async fn load_conversations(
+    async fn load_all_conversations(
         &self,
         request: &Request,
         report: &mut Report,
@@ -400,7 +441,7 @@ fn load_eval_set(
 }
 
 /// Returns an empty report with what a configuration requires.
-fn with_policy(config: &Config) -> Report {
+pub(super) fn with_policy(config: &Config) -> Report {
     let mut report = Report::default();
     report.require_evaluated = config.require_evaluated;
     report.required_share = config.required_share;

@@ -182,7 +182,7 @@ pub(super) struct Program {
     /// The contract of its entry.
     pub(super) contract: Option<Contract>,
     /// File that calls its function, if the entry names one; deleted when dropped.
-    pub(super) _driver: Option<Driver>,
+    pub(super) driver: Option<Driver>,
     /// Reason why its file does not work with that contract.
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,

@@ -36,7 +36,8 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let header = header.ok_or_else(|| io::Error::other("the run has no header"))?.clone();
     let (conversations, gates) = (report.conversations.len(), report.gates.clone());
     let begun = compared_report(header.report.clone());
-    let header = Header { conversations, gates, earlier: 0, report: begun, ..header };
+    let header =
+        Header { conversations, gates, earlier: 0, options: None, report: begun, ..header };
     add(out, kind::HEADER, &header)?;
     let mut tally = Tally::default();
     for (number, conversation) in report.conversations.iter().outlines().enumerate() {

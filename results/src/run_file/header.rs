@@ -38,6 +38,9 @@ pub struct RunHeader<R> {
     pub started: Option<String>,
     /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
     pub plan: Option<Digest>,
+    /// Options of the command that led to the evaluators and settings. `None` if they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<String>>,
     /// Settings of the run, by their keys in a configuration.
     pub settings: BTreeMap<String, Value>,
     /// Digest of `settings` and of the evaluators' names, thresholds and handling of missing turns.

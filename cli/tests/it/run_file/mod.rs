@@ -14,6 +14,8 @@ use std::{
 };
 
 use crate::support::{self, Directory, Ran, eval_set, finish, processes::wait_for_line, trace};
+#[cfg(unix)]
+pub(crate) use unusable::sealed;
 
 /// Scores by what it is given, and says something on stderr. Writes a line for each start into `starts.$RUN`, and kills the
 /// program that started it when there were as many as the file `kill-at` says.

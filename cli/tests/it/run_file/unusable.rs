@@ -48,7 +48,7 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
 }
 
 /// A line with the checksum of everything behind it.
-fn sealed(rest: &str) -> String {
+pub(crate) fn sealed(rest: &str) -> String {
     let mut sum = u32::MAX;
     for byte in rest.bytes() {
         sum ^= u32::from(byte);
