@@ -37,7 +37,7 @@ pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, Compar
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::repro::{ReproArgs, run_again};
-pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
+pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},
