@@ -34,7 +34,7 @@ const NO_REPORT: &str =
 /// Reports saved runs.
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    begin(&outputs, args.runs.iter().chain(&args.baseline.baseline))?;
+    begin(&outputs, args.runs.iter().chain(&args.baseline.baseline), [])?;
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
     let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
@@ -110,20 +110,26 @@ fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
 }
 
 /// Writes a report that consists of an error to every file, so that no report of an earlier command is taken for that of
-/// this one, however this one ends. Files that the command reads are refused.
+/// this one, however this one ends. Files that the command reads are refused, and those that it writes something else to, each
+/// with its option.
 pub(super) fn begin<'p>(
     outputs: &[ReportOutput],
     inputs: impl IntoIterator<Item = &'p PathBuf>,
+    written: impl IntoIterator<Item = (&'static str, &'p PathBuf)>,
 ) -> Result<(), u8> {
-    let inputs: Vec<PathBuf> =
-        inputs.into_iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
-    let is_input = |file: &Path| fs::canonicalize(file).is_ok_and(|file| inputs.contains(&file));
-    let files = || outputs.iter().filter_map(|output| output.file.as_deref());
-    if let Some(file) = files().find(|file| is_replaced(file) && is_input(file)) {
-        let file = file.display();
-        return Err(unusable(format!(
-            "{file} is an input of this command; write the report to another file"
-        )));
+    let inputs = inputs.into_iter().map(|input| ("an input".to_owned(), input));
+    let written = written.into_iter().map(|(option, file)| (format!("the file of {option}"), file));
+    let others: Vec<(String, PathBuf)> =
+        inputs.chain(written).filter_map(|(what, file)| Some((what, place(file)?))).collect();
+    let files = outputs.iter().filter_map(|output| output.file.as_deref());
+    for file in files.filter(|file| is_replaced(file)) {
+        let place = place(file);
+        if let Some((what, _)) = others.iter().find(|(_, other)| place.as_ref() == Some(other)) {
+            let file = file.display();
+            return Err(unusable(format!(
+                "{file} is {what} of this command; write the report to another file"
+            )));
+        }
     }
     let mut report = Report::default();
     report.errors.push(NO_REPORT.to_owned());
@@ -135,6 +141,16 @@ pub(super) fn begin<'p>(
         })?;
     }
     Ok(())
+}
+
+/// Returns the absolute path of a file, which may not exist yet; `None` if its directory does not exist.
+fn place(file: &Path) -> Option<PathBuf> {
+    let by_name = || {
+        let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
+        Some(directory.join(file.file_name()?))
+    };
+    fs::canonicalize(file).ok().or_else(by_name)
 }
 
 /// Writes a report in all requested forms. Returns the exit code.

@@ -33,7 +33,9 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
     let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
-    begin(&reports, inputs.chain(named.into_iter().flatten()))?;
+    let saved = args.save_run.iter().map(|file| ("--save-run", file));
+    let cassette = args.judge.judge_cassette.iter().map(|file| ("--judge-cassette", file));
+    begin(&reports, inputs.chain(named.into_iter().flatten()), saved.chain(cassette))?;
     if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
         return eval_file::run(&file, args, verbose, runner);
     }
