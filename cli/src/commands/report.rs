@@ -34,7 +34,7 @@ const NO_REPORT: &str =
 /// Reports saved runs.
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    begin(&outputs, args.runs.iter().chain(&args.baseline.baseline))?;
+    begin(&outputs, args.runs.iter().chain(&args.baseline.baseline), [])?;
     let updated = args.baseline.baseline.as_deref().filter(|_| args.baseline.update_baseline);
     if let Some(file) = updated.filter(|file| args.runs.iter().any(|run| is_same_file(run, file))) {
         let file = file.display();
@@ -117,20 +117,25 @@ fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
 }
 
 /// Writes a report that consists of an error to every file, so that no report of an earlier command is taken for that of
-/// this one, however this one ends. Files that the command reads are refused.
+/// this one, however this one ends. Files that the command reads are refused, and those that it writes something else to, each
+/// with its option.
 pub(super) fn begin<'p>(
     outputs: &[ReportOutput],
     inputs: impl IntoIterator<Item = &'p PathBuf>,
+    written: impl IntoIterator<Item = (&'static str, &'p PathBuf)>,
 ) -> Result<(), u8> {
-    let inputs: Vec<&PathBuf> = inputs.into_iter().collect();
-    // An input may be missing: a baseline that the command writes.
-    let is_input = |file: &Path| inputs.iter().any(|input| is_same_file(input, file));
-    let files = || outputs.iter().filter_map(|output| output.file.as_deref());
-    if let Some(file) = files().find(|file| is_replaced(file) && is_input(file)) {
-        let file = file.display();
-        return Err(unusable(format!(
-            "{file} is an input of this command; write the report to another file"
-        )));
+    let inputs = inputs.into_iter().map(|input| ("an input".to_owned(), input));
+    let written = written.into_iter().map(|(option, file)| (format!("the file of {option}"), file));
+    // Any of them may be missing: a baseline that the command writes.
+    let others: Vec<(String, &PathBuf)> = inputs.chain(written).collect();
+    let files = outputs.iter().filter_map(|output| output.file.as_deref());
+    for file in files.filter(|file| is_replaced(file)) {
+        if let Some((what, _)) = others.iter().find(|(_, other)| is_same_file(other, file)) {
+            let file = file.display();
+            return Err(unusable(format!(
+                "{file} is {what} of this command; write the report to another file"
+            )));
+        }
     }
     let mut report = Report::default();
     report.errors.push(NO_REPORT.to_owned());

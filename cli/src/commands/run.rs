@@ -36,7 +36,9 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let inputs: Vec<PathBuf> = inputs.chain(named.into_iter().flatten()).cloned().collect();
     let planned = Planned::new(&mut args, &runner);
     let configured = planned.as_ref().ok().and_then(Planned::baseline);
-    begin(&reports, inputs.iter().chain(configured))?;
+    let saved = args.save_run.iter().map(|file| ("--save-run", file));
+    let cassette = args.judge.judge_cassette.iter().map(|file| ("--judge-cassette", file));
+    begin(&reports, inputs.iter().chain(configured), saved.chain(cassette))?;
     let mut config = match planned? {
         Planned::EvalFile(file) => return eval_file::run(&file, args, verbose, runner),
         Planned::Traces(config) => *config,

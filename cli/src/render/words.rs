@@ -9,7 +9,7 @@ use super::plain::one_line;
 /// Names of conversations for people and CI systems. They are the same in every run over the same files, unlike trace ids.
 pub(super) struct Names<'r> {
     report: &'r Report,
-    /// Number of conversations with each name so far.
+    /// Names so far, each with the number of its conversations.
     seen: HashMap<String, usize>,
 }
 
@@ -19,21 +19,23 @@ impl<'r> Names<'r> {
     }
 
     /// Returns the name of the next conversation of the report: the id of its case or test, or else its file. Those that
-    /// have the same one are numbered from the second on.
+    /// have the same one are numbered from the second on, so that each name is unique.
     pub(super) fn of(&mut self, conversation: &ConversationReport) -> String {
         let test = self.report.suite.as_ref().map(|_| &conversation.trace_id);
         let name = test.or(conversation.named_case()).or(conversation.trace_file.as_ref());
         let name = name.map_or("conversation", |name| &**name);
-        match self.seen.get_mut(name) {
-            Some(seen) => {
-                *seen += 1;
-                format!("{name} #{seen}")
+        let mut number = self.seen.get(name).copied().unwrap_or_default();
+        let free = loop {
+            number += 1;
+            let next = if number == 1 { name.to_owned() } else { format!("{name} #{number}") };
+            // It may be the name of another case.
+            if !self.seen.contains_key(&next) {
+                break next;
             }
-            None => {
-                self.seen.insert(name.to_owned(), 1);
-                name.to_owned()
-            }
-        }
+        };
+        self.seen.insert(name.to_owned(), number);
+        self.seen.entry(free.clone()).or_insert(1);
+        free
     }
 }
 

@@ -155,6 +155,43 @@ fn an_attribute_that_no_conversation_has_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn values_that_cannot_be_used_are_not_called_missing() {
+    let long = "x".repeat(257);
+    let of = |number: usize| {
+        recorded(number, "good").with("doc", "two\nlines").with("long", &long).with("item", number)
+    };
+    let mut recordings: Vec<_> = (0..3).map(of).collect();
+    recordings.push(recorded(3, "good").with("item", "two\nlines"));
+    let directory = directory(recordings);
+    for (option, attribute) in [("--by", "doc"), ("--case-key", "doc"), ("--cluster", "long")] {
+        let says = format!(
+            "no conversation has a usable value of `{attribute}` ({option}): a text of one line with at most 256 characters, a \
+             number or a truth value, or a list of these"
+        );
+        run(&directory, &[option, attribute]).exits(2).says(&says);
+    }
+    run(&directory, &["--case-key", "item"])
+        .exits(0)
+        .says("1 of 4 conversations has no usable value of `item` (--case-key); ");
+}
+
+#[test]
+fn names_of_conversations_are_unique() {
+    let names = ["x", "x", "x #2", "y #2", "y", "y"].into_iter().enumerate();
+    let directory =
+        directory(names.map(|(number, name)| recorded(number, "good").with("item", name)));
+    let outputs = ["-o", "csv=c.csv", "-o", "junit=j.xml", "-o", "html=p.html"];
+    run(&directory, &[&["--case-key", "item"][..], &outputs].concat()).exits(0);
+    let junit = directory.read("j.xml");
+    let found: Vec<&str> = junit
+        .split("<testcase ")
+        .skip(1)
+        .filter_map(|it| it.split(" name=\"").nth(1)?.split('"').next())
+        .collect();
+    assert_eq!(found, ["x", "x #2", "x #2 #2", "y #2", "y", "y #3"]);
+}
+
+#[test]
 fn conversations_without_the_key_or_with_several_values_are_counted() {
     let mut recordings = items(3, 2);
     recordings.push(recorded("none", "good"));
@@ -165,7 +202,7 @@ fn conversations_without_the_key_or_with_several_values_are_counted() {
     let later = later.replace("\"startTimeUnixNano\":\"1\"", "\"startTimeUnixNano\":\"2\"");
     directory.file("t.jsonl", directory.read("t.jsonl") + &later);
     let ran = run(&directory, &["--case-key", "dataset.item", "-o", "json"]);
-    ran.says("1 of 7 conversations has no `dataset.item` (--case-key); each of them is a case of its own")
+    ran.says("1 of 7 conversations has no usable value of `dataset.item` (--case-key); each of them is a case of its own")
         .says("1 of 7 conversations has several values of `dataset.item` (--case-key); the one of the earliest span counts (first in trace t0)");
     let report = run(&directory, &["--case-key", "dataset.item", "-o", "json"]).json();
     assert_eq!(report["traces"][0]["case"], "item-0");
@@ -226,6 +263,28 @@ fn a_gate_that_cannot_pass_counts_cases_and_clusters() {
 }
 
 #[test]
+fn clusters_that_a_later_recording_joins_are_one_before_the_run() {
+    // A recording of each of two cases in each of many clusters, and at last one that joins them all but the first.
+    let of = |number: usize, item: usize, customer: usize| {
+        recorded(number, "good").with("item", item).with("customer", customer)
+    };
+    let mut recordings: Vec<_> = (0..30).map(|number| of(number, number, number)).collect();
+    recordings.extend((1..30).map(|number| of(100 + number, number, 1)));
+    let options = ["--case-key", "item", "--cluster", "customer", "--gate", "check: mean >= 0.5"];
+    for reversed in [false, true] {
+        if reversed {
+            recordings.reverse();
+        }
+        let lines: String = recordings.iter().map(Recorded::lines).collect();
+        let directory = directory([]);
+        directory.file("t.jsonl", lines);
+        run(&directory, &options).exits(4).says(
+            "`check: mean >= 0.5` cannot pass with 30 cases in 2 clusters, whatever they score: ",
+        );
+    }
+}
+
+#[test]
 fn cases_of_a_cluster_are_worth_fewer_and_the_report_says_how_many() {
     // All of one customer's conversations are bad.
     let customers = (0..60).map(|number| {
@@ -277,7 +336,7 @@ fn clusters_that_share_a_case_count_as_one_and_unknown_ones_too() {
         "{}",
         ran.stdout
     );
-    ran.says("2 of 6 conversations have no `session` (--cluster); their cases count as one cluster, since nothing is known about them");
+    ran.says("2 of 6 conversations have no usable value of `session` (--cluster); their cases count as one cluster, since nothing is known about them");
 }
 
 #[test]
@@ -296,6 +355,13 @@ fn a_comparison_uses_the_clusters_of_the_new_run() {
         directory.evaluator(&["compare", "base.evalrun", "new.evalrun", "-o", "json"]).exits(0);
     let difference = &ran.json()["evaluators"][0]["difference"];
     assert_eq!((&difference["n"], &difference["units"]), (&json!(30), &json!(3)));
+    // Other clusters change no score.
+    record(&directory, "t.jsonl", version(false));
+    run(&directory, &["--save-run", "base.evalrun"]).exits(0);
+    let ran =
+        directory.evaluator(&["compare", "base.evalrun", "new.evalrun", "-o", "json"]).exits(0);
+    let ran = ran.says("`cluster`: missing -> \"customer\"");
+    assert_eq!(ran.json()["evaluators"][0]["difference"]["units"], 3);
 }
 
 /// Thirty conversations with a large model, of which half are bad, five with a small one, and two with both or none.

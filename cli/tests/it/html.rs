@@ -93,6 +93,81 @@ fn a_page_has_everything_about_the_run() {
 }
 
 #[test]
+fn secrets_in_recordings_are_in_no_detail_case_cluster_or_slice() {
+    const PIN: &str = "98712345";
+    let directory = Directory::new();
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let said = |role: &str, text: &str| {
+        json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
+    };
+    let span = |id: &str, more: Value| {
+        json!({"traceId": "1", "spanId": id, "parentSpanId": if id == "2" { "1" } else { "" }, "name": "x",
+            "startTimeUnixNano": "1", "endTimeUnixNano": "2000", "attributes": more})
+    };
+    let of = format!("of {SECRET}");
+    let agent = span(
+        "1",
+        json!([
+            text("gen_ai.operation.name", "invoke_agent"),
+            text("customer", &of),
+            text("item", SECRET),
+            text("pin", PIN),
+            text("gen_ai.input.messages", &said("user", SECRET)),
+            text("gen_ai.output.messages", &said("assistant", "done")),
+        ]),
+    );
+    let arguments = format!("{{\"key\": \"{SECRET}\", \"pin\": {PIN}, \"small\": 7}}");
+    let tool = span(
+        "2",
+        json!([
+            text("gen_ai.operation.name", "execute_tool"),
+            text("gen_ai.tool.name", "login"),
+            text("gen_ai.tool.call.arguments", &arguments),
+            text("gen_ai.tool.call.result", &arguments),
+        ]),
+    );
+    let trace = json!({"resourceSpans": [{"scopeSpans": [{"spans": [agent, tool]}]}]});
+    directory.file("t.json", trace.to_string());
+    let golden = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "one", "conversation": [{
+        "user_content": {"parts": [{"text": "hi"}]},
+        "intermediate_data": {"tool_uses": [{"name": "login", "args": {"key": "other"}}]}}]}]});
+    directory.file("set.json", golden.to_string());
+    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
+    let run = |args: &[&str], code: i32| {
+        let outputs = [
+            "--save-run",
+            "a.evalrun",
+            "--transcripts",
+            "all",
+            "-o",
+            "html=a.html",
+            "-o",
+            "json=a.json",
+        ];
+        let by = ["--case-key", "item", "--cluster", "customer", "--by", "customer", "--by", "pin"];
+        let mut command = directory.command(&[&["run", "t.json"], args, &outputs, &by].concat());
+        command.env("MY_API_KEY", SECRET).env("MY_PASSWORD", PIN);
+        finish(command.spawn().unwrap()).exits(code);
+        for file in ["a.evalrun", "a.html", "a.json"] {
+            let text = directory.read(file);
+            assert!(!text.contains(SECRET) && !text.contains(PIN), "{file}: {text}");
+        }
+        serde_json::from_str::<Value>(&directory.read("a.json")).unwrap()["traces"][0].clone()
+    };
+    let compared = run(&["-e", "set.json", "-m", "tool_trajectory_avg_score"], 1);
+    let actual = &compared["metrics"][0]["details"]["comparisons"][0]["actual"][0];
+    let redacted =
+        json!({"key": "<redacted:MY_API_KEY>", "pin": "<redacted:MY_PASSWORD>", "small": 7});
+    assert_eq!(actual["args"], redacted, "{compared}");
+    let keyed = run(&["--evaluator", "check"], 0);
+    assert_eq!(keyed["case"], "<redacted:MY_API_KEY>");
+    assert_eq!(keyed["cluster"], "of <redacted:MY_API_KEY>");
+    let cases = page(&directory, "a.html").cases;
+    let call = &cases[&0]["transcript"]["invocations"][0]["intermediate_steps"]["tool_calls"][0];
+    assert_eq!(call["args"], redacted, "{}", cases[&0]);
+}
+
+#[test]
 fn the_same_run_file_gives_the_same_page() {
     let directory = directory();
     let run = ["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun", "-o", "html=a.html"];

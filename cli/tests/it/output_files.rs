@@ -202,6 +202,38 @@ fn a_report_never_replaces_what_the_command_reads() {
 }
 
 #[test]
+fn a_report_never_replaces_what_else_the_command_writes() {
+    let directory = directory();
+    let trace = trace("k01_traj_exact");
+    let run = |args: &[&str]| directory.run(&[&[trace.as_str(), "-c", "c.yaml"], args].concat());
+    run(&["--save-run", "r.evalrun"]).exits(0);
+    directory.file("cas.jsonl", "recorded");
+    let saved = directory.read("r.evalrun");
+    for (option, file, report) in [
+        ("--save-run", "r.evalrun", "./r.evalrun"),
+        ("--judge-cassette", "cas.jsonl", "cas.jsonl"),
+        // They do not exist yet.
+        ("--save-run", "new.evalrun", "./new.evalrun"),
+        ("--judge-cassette", "./new.jsonl", "new.jsonl"),
+    ] {
+        for more in [&[][..], &["--resume"]] {
+            let report = format!("json={report}");
+            let args = [&[option, file, "-o", "junit=j.xml", "-o", &report], more].concat();
+            let ran = run(&args).exits(2).reports_nothing();
+            ran.says(&format!("is the file of {option} of this command; write the report to"));
+        }
+    }
+    assert_eq!(
+        (directory.read("r.evalrun"), directory.read("cas.jsonl")),
+        (saved, "recorded".to_owned())
+    );
+    let new = ["j.xml", "new.evalrun", "new.jsonl"].map(|it| directory.path().join(it));
+    assert!(new.iter().all(|file| !file.exists()));
+    // A run that was saved is still resumed.
+    run(&["--save-run", "r.evalrun", "--resume", "-o", "json=r.json"]).exits(0);
+}
+
+#[test]
 fn a_job_summary_is_appended_where_the_environment_names_its_file() {
     let directory = directory();
     let summary = directory.file("summary.md", "# Before\n");

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{config::Config, conversation::Conversation, report::ConversationReport};
+use super::Runner;
+use crate::{
+    config::Config, conversation::Conversation, models::Redactor, report::ConversationReport,
+};
 
 /// Attributes whose values are in every run file, so that every report can be sliced by them: service, model, agent.
 const RECORDED: [&str; 3] = ["service.name", "gen_ai.request.model", "gen_ai.agent.name"];
@@ -13,13 +16,33 @@ pub(super) struct Attributes {
     case_key: Option<String>,
     cluster: Option<String>,
     by: Vec<String>,
+    /// Removes the secrets of this machine from values.
+    redactor: Redactor,
 }
 
 impl Attributes {
     /// Returns those of a configuration.
-    pub(super) fn of(config: &Config) -> Self {
+    pub(super) fn of(config: &Config, runner: &Runner) -> Self {
         let Config { case_key, cluster, by, .. } = config;
-        Self { case_key: case_key.clone(), cluster: cluster.clone(), by: by.clone() }
+        let redactor = Redactor::new(runner.environment().secrets);
+        Self { case_key: case_key.clone(), cluster: cluster.clone(), by: by.clone(), redactor }
+    }
+
+    /// Removes the secrets of this machine from the values of a conversation, which are in reports and name its case.
+    pub(super) fn redact(&self, conversation: &mut Conversation) {
+        for value in conversation.labels.values_mut().flatten() {
+            *value = self.redacted(value);
+        }
+    }
+
+    /// Returns a text without the secrets of this machine.
+    pub(super) fn redacted(&self, text: &str) -> String {
+        self.redactor.redact(text)
+    }
+
+    /// Returns true if cases are in clusters.
+    pub(super) fn has_clusters(&self) -> bool {
+        self.cluster.is_some()
     }
 
     /// Returns the one that identifies cases.
@@ -93,7 +116,7 @@ impl Doubt {
         let mut warnings = Vec::new();
         if *count > 0 {
             warnings.push(format!(
-                "{count} of {all} conversations {} no `{attribute}` ({option}); {without}",
+                "{count} of {all} conversations {} no usable value of `{attribute}` ({option}); {without}",
                 have(*count)
             ));
         }

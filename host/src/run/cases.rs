@@ -19,7 +19,7 @@ const NAMED_OF: usize = 100;
 const NAMED: usize = 12;
 
 /// Counts the cases of a run before anything is evaluated. The number of cases or clusters is a lower bound if every gate can
-/// pass with it: then the rest of the conversations is not read.
+/// pass with it: then the rest of the conversations is not read. With clusters all are read, since a later conversation may join two.
 ///
 /// # Errors
 ///
@@ -40,10 +40,7 @@ pub(super) fn count(
     let mut cases = Cases::default();
     let index = CaseIndex::new(eval_set).strict(config.strict_matching);
     for number in 0..conversations.len() {
-        let has_enough = |wanted| {
-            let count = cases.count();
-            count.clusters.unwrap_or(count.cases) >= wanted
-        };
+        let has_enough = |wanted| !attributes.has_clusters() && cases.count().cases >= wanted;
         if missing.is_empty() && wanted.is_none_or(has_enough) || is_stopped() {
             break;
         }
@@ -136,6 +133,12 @@ fn nobody_has(conversations: &Conversations, option: &str, attribute: &str) -> S
     let mut known = BTreeSet::new();
     for number in 0..conversations.len().min(NAMED_OF) {
         known.extend(conversations.attribute_names(number));
+    }
+    if known.contains(attribute) {
+        return format!(
+            "no conversation has a usable value of `{attribute}` ({option}): a text of one line with at most 256 characters, a \
+             number or a truth value, or a list of these"
+        );
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let hint = did_you_mean(attribute, known.iter().copied()).unwrap_or_else(|| {

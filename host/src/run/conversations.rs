@@ -170,13 +170,18 @@ impl Conversations {
         let attributes = self.attributes.all();
         let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
-            Origin::Suite(suite) => return Ok(conversation(&**suite, number, &attributes)),
+            Origin::Suite(suite) => {
+                let mut conversation = conversation(&**suite, number, &attributes);
+                self.attributes.redact(&mut conversation);
+                return Ok(conversation);
+            }
         };
         let traces: Vec<_> =
             groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
         let mut conversation = extract_group(&group, conventions);
         conversation.labels = conversation.find_labels(&group, attributes);
+        self.attributes.redact(&mut conversation);
         Ok(conversation)
     }
 

@@ -246,19 +246,29 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a value without the values of secrets in its texts and keys.
+/// Returns an object without the values of secrets in its texts, keys and numbers.
+pub(super) fn redacted_object(object: &Object, redactor: &Redactor) -> Object {
+    let members = object.iter();
+    members.map(|(key, it)| (redactor.redact(key), redacted(it, redactor))).collect()
+}
+
+/// Returns a value without the values of secrets in its texts, keys and numbers. A number with the digits of a secret becomes a
+/// text.
 fn redacted(value: &Value, redactor: &Redactor) -> Value {
     match value {
+        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+            let mut number = String::new();
+            // Writing text to a string cannot fail.
+            let _ = json::write(value, &mut number, NonFinite::Null);
+            let text = redactor.redact(&number);
+            if text == number { value.clone() } else { Value::String(text) }
+        }
         Value::String(text) => Value::String(redactor.redact(text)),
         Value::Array(items) => {
             Value::Array(items.iter().map(|item| redacted(item, redactor)).collect())
         }
-        Value::Object(members) => {
-            let members = members.iter();
-            let members = members.map(|(key, it)| (redactor.redact(key), redacted(it, redactor)));
-            Value::Object(members.collect())
-        }
-        other => other.clone(),
+        Value::Object(members) => Value::Object(redacted_object(members, redactor)),
+        Value::Null | Value::Bool(_) => value.clone(),
     }
 }
 

@@ -473,7 +473,8 @@ impl Execution<'_, '_> {
             let doubt = format!(
                 "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (`--strict-matching` does not compare them)"
             );
-            self.case_doubts.push((number, doubt));
+            // It quotes both prompts.
+            self.case_doubts.push((number, self.conversations.attributes().redacted(&doubt)));
         }
         Ok(matched.case.clone())
     }

@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 use super::{
     PlannedEvaluator, Runner,
     describe::{Description, describe},
-    document::Settings,
+    document::{Settings, redacted_object},
     foreign::ForeignAdapter,
     identity::Fingerprint,
     permits::Permits,
@@ -29,6 +29,7 @@ use crate::{
     hosts::Mismatch,
     linked,
     metric::{Metric, MetricInput},
+    models::Redactor,
     pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
     report::run_file::{Digest, Digester},
@@ -100,6 +101,8 @@ pub(super) struct PreparedEvaluator {
     foreign: Option<ForeignAdapter>,
     /// Form of its answers.
     expected: Expected,
+    /// Removes the secrets of this machine from what is computed in this process.
+    redactor: Redactor,
 }
 
 impl PreparedEvaluator {
@@ -130,7 +133,13 @@ impl PreparedEvaluator {
             (None, Some((_, Some(_)))) => Expected::OwnResult,
             (None, _) => Expected::Result,
         };
+        let secrets = match &evaluator.work {
+            Work::Metric { .. } | Work::Grader(_) => runner.environment().secrets,
+            // What programs print is theirs, and judges know the secrets.
+            _ => Vec::new(),
+        };
         Self {
+            redactor: Redactor::new(secrets),
             settings,
             foreign,
             evaluator,
@@ -296,7 +305,7 @@ impl PreparedEvaluator {
                     return self.lost("is computed from recordings, and this is a document");
                 };
                 let Some(_permit) = permits.take().await else { return not_run() };
-                self.compute(metric.as_ref(), settings, recording)
+                self.redacted(self.compute(metric.as_ref(), settings, recording))
             }
             Work::Grader(graded) => {
                 let Input::Recording(recording, repeat) = input else {
@@ -304,7 +313,7 @@ impl PreparedEvaluator {
                 };
                 let input = (recording, repeat);
                 let evaluation = graded.evaluate(input, permits, &self.cancellation).await;
-                evaluation.unwrap_or_else(not_run)
+                self.redacted(evaluation.unwrap_or_else(not_run))
             }
             Work::Judge(judged) => {
                 let Input::Recording(recording, repeat) = input else {
@@ -437,6 +446,14 @@ impl PreparedEvaluator {
             (verdict, _) => verdict,
         };
         Evaluation::without_process(verdict, started.elapsed())
+    }
+
+    /// Removes secrets from the details of an answer, which quote the conversation.
+    fn redacted(&self, mut evaluation: Evaluation) -> Evaluation {
+        if let Verdict::Answer(Answer { details: Some(details), .. }) = &mut evaluation.verdict {
+            *details = redacted_object(details, &self.redactor);
+        }
+        evaluation
     }
 
     /// Starts a process for one document.

@@ -283,7 +283,7 @@ impl Runner {
         if let Some(input) = &request.suite {
             report.suite = Some(input.about.clone());
             report.warnings.clone_from(&input.warnings);
-            let attributes = Attributes::of(&request.config);
+            let attributes = Attributes::of(&request.config, self);
             return Some((Conversations::of_suite(Arc::clone(&input.suite), attributes), None));
         }
         let config = &request.config;
@@ -293,7 +293,7 @@ impl Runner {
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
         let conventions = self.registries.conventions.clone();
-        let attributes = Attributes::of(config);
+        let attributes = Attributes::of(config, self);
         let grouping = blocking(move || {
             Conversations::new(index, conventions, group_by, multi_turn, attributes)
         })

@@ -12,19 +12,11 @@ use super::{EvaluatorEntry, Header, foreign};
 use crate::{Report, digest::Digest};
 
 /// Settings of a run that decide what is measured.
-const SETTINGS: [&str; 8] = [
-    "trace_format",
-    "group_by",
-    "strict_matching",
-    "cluster",
-    "case_key",
-    "task",
-    "task_version",
-    "limits",
-];
+const SETTINGS: [&str; 7] =
+    ["trace_format", "group_by", "strict_matching", "case_key", "task", "task_version", "limits"];
 
-/// Settings of a run that are no reason to refuse a comparison.
-const SAID: [&str; 4] = ["repeat", "task_args", "packages", "revision"];
+/// Settings of a run that are no reason to refuse a comparison. Clusters change no score, and those of the new run count.
+const SAID: [&str; 5] = ["repeat", "cluster", "task_args", "packages", "revision"];
 
 /// Digits of a digest that are shown.
 const SHOWN: usize = 12;
@@ -364,7 +356,7 @@ mod tests {
         let gone = format!("{} -> missing", shown("1"));
         assert_eq!(by(|_| ()), []);
         type Row<'r> = (&'r dyn Fn(&mut Header), ChangeKind, String);
-        let rows: [Row<'_>; 14] = [
+        let rows: [Row<'_>; 16] = [
             (
                 &|it| {
                     it.evaluators[0].parts.code.insert("rules.py".to_owned(), digest("2"));
@@ -461,6 +453,20 @@ mod tests {
                 },
                 Config,
                 "`group_by`: \"trace\" -> \"session\"".to_owned(),
+            ),
+            (
+                &|it| {
+                    it.settings.insert("cluster".to_owned(), json!("session"));
+                },
+                Environment,
+                "`cluster`: missing -> \"session\"".to_owned(),
+            ),
+            (
+                &|it| {
+                    it.settings.insert("case_key".to_owned(), json!("item"));
+                },
+                Config,
+                "`case_key`: missing -> \"item\"".to_owned(),
             ),
             (
                 &|it| it.tool = "evaluator 1.1.0".to_owned(),

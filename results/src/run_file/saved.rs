@@ -43,6 +43,7 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
     }
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
+    let mut recorded = Vec::new();
     for file in files {
         let first = whole.as_ref().map_or(file, |(first, ..)| *first);
         let both = || [first.clone(), file.clone()];
@@ -58,7 +59,11 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
             }
             Err(RunFileError::OtherInputs { files: both() })
         };
-        let is_new = |ConversationReport { trace_id, .. }: &ConversationReport| {
+        let mut own = BTreeSet::new();
+        let is_new = |ConversationReport { trace_id, labels, .. }: &ConversationReport| {
+            if labels.keys().any(|label| !own.contains(label)) {
+                own.extend(labels.keys().cloned());
+            }
             // A single file has each of them once.
             if files.len() == 1 || trace_ids.insert(Arc::clone(trace_id)) {
                 return Ok(());
@@ -74,6 +79,8 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
             empty.push(file);
             continue;
         };
+        own.extend(report.by.iter().cloned());
+        recorded.push((file, own));
         match &mut whole {
             None => whole = Some((file, header, report)),
             Some((_, _, whole)) => merge(whole, report),
@@ -89,8 +96,24 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
             file.display()
         ));
     }
+    slice_by_all(&mut report, &recorded);
     report.conversations = collector.finish();
     Ok(report)
+}
+
+/// Leaves out slices by attributes that a part did not record, with a warning. `recorded` has the attributes of each part.
+fn slice_by_all(report: &mut Report, recorded: &[(&PathBuf, BTreeSet<String>)]) {
+    let Report { by, warnings, .. } = report;
+    by.retain(|attribute| {
+        let without = recorded.iter().find(|(_, own)| !own.contains(attribute));
+        if let Some((file, _)) = without {
+            warnings.push(format!(
+                "the parts are not sliced by `{attribute}`, because {} did not record it; name it with --by when you run each part",
+                file.display()
+            ));
+        }
+        without.is_none()
+    });
 }
 
 /// Returns true for a file that no version of this program writes as a run file.
@@ -335,6 +358,11 @@ fn merge(report: &mut Report, part: Report) {
     report.reused =
         report.reused.zip(part.reused).map(|(first, second)| first.saturating_add(second));
     report.partial = report.partial.or(part.partial);
+    for attribute in part.by {
+        if !report.by.contains(&attribute) {
+            report.by.push(attribute);
+        }
+    }
 }
 
 /// The first difference between what two runs measure; `None` if they are of the same plan.

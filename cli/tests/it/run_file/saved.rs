@@ -189,6 +189,38 @@ fn parts_of_a_run_are_one_report() {
 }
 
 #[test]
+fn parts_are_sliced_by_what_all_of_them_recorded() {
+    let directory = directory();
+    let (one, five) = (trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain"));
+    let part = |traces: &str, file: &str, by: &[&str]| {
+        let args = ["run", traces, "-c", "c.yaml", "-o", "json", "--save-run", file];
+        let by = by.iter().flat_map(|it| ["--by", it]);
+        evaluator(&directory, &args.into_iter().chain(by).collect::<Vec<_>>(), &[]);
+    };
+    let (model, operation) = ("gen_ai.request.model", "gen_ai.operation.name");
+    part(&five, "1.evalrun", &[operation, model]);
+    part(&one, "2.evalrun", &[]);
+    part(&one, "3.evalrun", &[operation]);
+    let report = |first: &str, second: &str| {
+        let ran = evaluator(&directory, &["report", first, second, "--parts", "-o", "json"], &[]);
+        let json = ran.json();
+        let by = json["slices"].as_array().into_iter().flatten();
+        let by: Vec<String> = by.map(|it| it["by"].as_str().unwrap().to_owned()).collect();
+        (by, json["warnings"].to_string())
+    };
+    for (first, second) in [("1.evalrun", "2.evalrun"), ("2.evalrun", "1.evalrun")] {
+        let (by, warnings) = report(first, second);
+        assert_eq!(by, [model], "{first}");
+        let says = format!("the parts are not sliced by `{operation}`, because 2.evalrun did not");
+        assert!(warnings.contains(&says), "{warnings}");
+    }
+    let (mut by, warnings) = report("3.evalrun", "1.evalrun");
+    by.sort();
+    assert_eq!(by, [operation, model]);
+    assert!(!warnings.contains("not sliced"), "{warnings}");
+}
+
+#[test]
 fn parts_of_a_run_have_the_same_gates() {
     let directory = directory();
     let (one, five) = (trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain"));
