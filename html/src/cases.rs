@@ -9,7 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use evaluator_results::{ConversationReport, EvaluationOutcome, EvaluationReport, Report};
+use evaluator_results::{ConversationReport, EvaluationOutcome, EvaluationReport, Partial, Report};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::json;
 
@@ -123,6 +123,9 @@ impl Cases {
                  transcripts, are left out, {failed}. The run file has them; `-o json=FILE` writes all of the former.",
                 self.left_out.len(),
             ));
+        }
+        if report.partial == Some(Partial::Decided) {
+            notes.push(format!("Not everything was evaluated: {}.", Partial::Decided));
         }
         let transcripts = report.conversations.transcripts();
         if transcripts < all {

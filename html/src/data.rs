@@ -117,7 +117,9 @@ fn problems(report: &Report) -> Vec<Cow<'_, str>> {
     if report.errors.len() > PROBLEMS {
         problems.push(format!("{} errors in all", report.errors.len()).into());
     }
-    problems.extend(report.partial.as_ref().map(Partial::to_string).map(Cow::Owned));
+    // A run that ended because it was decided has everything that it needs.
+    let partial = report.partial.filter(|partial| *partial != Partial::Decided);
+    problems.extend(partial.map(|partial| partial.to_string().into()));
     problems
 }
 
@@ -191,6 +193,10 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
             for (key, value) in more.as_object().into_iter().flatten() {
                 members[key] = value.clone();
             }
+        }
+        // Tests of an eval file have thresholds of their own.
+        if let Some(threshold) = column.threshold {
+            members["threshold"] = threshold.into();
         }
         if let Some(contained) = &column.containment {
             members["executor"] = contained.executor.as_str().into();

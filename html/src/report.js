@@ -378,7 +378,7 @@ function comparison(_, query) {
   const by = query.get("by") ?? "", numbers = ["Base → new", "p (Holm)", "Detectable loss", "Unchanged"].map((it) => head(it, ".num"));
   return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
     compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
-    compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same: what differs is the evaluator."),
+    compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same."),
     table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
       numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
     el("ul.items", claims(() => true)),

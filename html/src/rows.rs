@@ -203,10 +203,11 @@ impl Column {
         push(&mut self.scores, &evaluation.score.map_or_else(null, |it| rounded(it, 4)));
         let duration = evaluation.duration.map(|it| it.as_secs_f64() * 1000.0);
         push(&mut self.durations, &duration.map_or_else(null, |it| rounded(it, 2)));
-        let repeats = evaluation.passed_repeats();
-        self.repeats.extend(
-            repeats.filter(|(passed, all)| *passed > 0 && passed < all).map(|it| (row, it)),
-        );
+        let mut repeats = evaluation.repeats.iter();
+        if repeats.any(|it| it.outcome() == EvaluationOutcome::Failed) {
+            let repeats = evaluation.passed_repeats().filter(|(passed, _)| *passed > 0);
+            self.repeats.extend(repeats.map(|it| (row, it)));
+        }
         self.threshold = self.threshold.or(evaluation.threshold);
         if self.containment.is_none() {
             self.containment.clone_from(&evaluation.containment);

@@ -74,13 +74,19 @@ impl Baseline {
         &self.file
     }
 
-    /// Returns what a run with this header measures differently.
+    /// Returns true for a result of another tool.
     #[must_use]
-    pub fn differences(&self, new: &Header) -> Differences {
-        match self.report.header.as_deref() {
-            Some(base) => Differences::new(base, new, &self.allowed),
-            None => Differences::default(),
-        }
+    pub fn is_foreign(&self) -> bool {
+        self.report.header.as_ref().is_some_and(|it| !it.is_of_run_file())
+    }
+
+    /// Returns what a run with this header measures differently.
+    ///
+    /// # Errors
+    ///
+    /// A conversation of the baseline cannot be read back.
+    pub fn differences(&self, new: &Header) -> io::Result<Differences> {
+        Differences::new(&self.report, new, &self.allowed)
     }
 
     /// Returns an error if none of these ids is that of a case of the baseline.
@@ -109,7 +115,7 @@ impl Baseline {
         let mut comparison = Comparison::new(&self.report, report, &self.settings)?;
         comparison.base = self.file.display().to_string();
         if let Some(header) = &report.header {
-            let differences = self.differences(header);
+            let differences = self.differences(header)?;
             comparison.differences = texts(differences.refused.iter().chain(&differences.allowed));
         }
         report.comparison = Some(comparison);

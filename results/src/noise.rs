@@ -113,7 +113,7 @@ impl Scores {
         if scores.is_empty() || !is_scored(evaluation) {
             return;
         }
-        if let Some((passed, all)) = evaluation.passed_repeats() {
+        if let Some((passed, all)) = evaluation.passed_of_scored() {
             self.conversations.add(passed as u64, all as u64);
         }
         let next = self.numbers.len();

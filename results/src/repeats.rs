@@ -50,12 +50,17 @@ impl EvaluationReport {
         combined
     }
 
-    /// Returns how many repeats passed, and how many have a value; `None` if the evaluation was not repeated.
+    /// Returns how many repeats passed, and how many there are; `None` if the evaluation was not repeated.
     #[must_use]
     pub fn passed_repeats(&self) -> Option<(usize, usize)> {
-        let scored = self.repeats.iter().filter(|it| it.has_value());
         let passed = self.repeats.iter().filter(|it| it.outcome() == EvaluationOutcome::Passed);
-        (!self.repeats.is_empty()).then(|| (passed.count(), scored.count()))
+        (!self.repeats.is_empty()).then(|| (passed.count(), self.repeats.len()))
+    }
+
+    /// Returns how many repeats passed, and how many have a value; `None` if the evaluation was not repeated.
+    pub(crate) fn passed_of_scored(&self) -> Option<(usize, usize)> {
+        let scored = self.repeats.iter().filter(|it| it.has_value()).count();
+        self.passed_repeats().map(|(passed, _)| (passed, scored))
     }
 
     /// Returns true if repeats with a value differ in their score or outcome.
@@ -174,6 +179,6 @@ mod tests {
             combined.warnings,
             ["1 of 4 repeats broke", "1 of 4 repeats were not evaluated"]
         );
-        assert_eq!((combined.score, combined.passed_repeats()), (None, Some((2, 2))));
+        assert_eq!((combined.score, combined.passed_repeats()), (None, Some((2, 4))));
     }
 }

@@ -28,8 +28,8 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     let (base, new) = read(args);
     let (base, new) = (whole(&args.base, base)?, whole(&args.new, new)?);
     let mut differences = Differences::default();
-    if let (Some(base), Some(new)) = (&base.header, &new.header) {
-        differences = Differences::new(base, new, &args.claims.allowed());
+    if let Some(new) = &new.header {
+        differences = Differences::new(&base, new, &args.claims.allowed()).map_err(unusable)?;
         render::differences(&differences);
         differences.refusal().map_or(Ok(()), |refusal| Err(unusable(refusal)))?;
     }

@@ -15,7 +15,7 @@ use evaluator_host::{
 
 use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
 use crate::{
-    args::{GateFlags, ReportArgs, ReportOutput, outputs},
+    args::{GateFlags, ReportArgs, ReportOutput, is_same_file, outputs},
     exit,
     render::{self, Painted},
     streams,
@@ -35,6 +35,13 @@ const NO_REPORT: &str =
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     begin(&outputs, args.runs.iter().chain(&args.baseline.baseline), [])?;
+    let updated = args.baseline.baseline.as_deref().filter(|_| args.baseline.update_baseline);
+    if let Some(file) = updated.filter(|file| args.runs.iter().any(|run| is_same_file(run, file))) {
+        let file = file.display();
+        return Err(unusable(format!(
+            "{file} is a run that this command reports, and --update-baseline would replace it by less; name another baseline"
+        )));
+    }
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
     let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
@@ -119,12 +126,11 @@ pub(super) fn begin<'p>(
 ) -> Result<(), u8> {
     let inputs = inputs.into_iter().map(|input| ("an input".to_owned(), input));
     let written = written.into_iter().map(|(option, file)| (format!("the file of {option}"), file));
-    let others: Vec<(String, PathBuf)> =
-        inputs.chain(written).filter_map(|(what, file)| Some((what, place(file)?))).collect();
+    // They may be missing: files that the command writes.
+    let others: Vec<(String, &PathBuf)> = inputs.chain(written).collect();
     let files = outputs.iter().filter_map(|output| output.file.as_deref());
     for file in files.filter(|file| is_replaced(file)) {
-        let place = place(file);
-        if let Some((what, _)) = others.iter().find(|(_, other)| place.as_ref() == Some(other)) {
+        if let Some((what, _)) = others.iter().find(|(_, other)| is_same_file(other, file)) {
             let file = file.display();
             return Err(unusable(format!(
                 "{file} is {what} of this command; write the report to another file"
@@ -141,16 +147,6 @@ pub(super) fn begin<'p>(
         })?;
     }
     Ok(())
-}
-
-/// Returns the absolute path of a file, which may not exist yet; `None` if its directory does not exist.
-fn place(file: &Path) -> Option<PathBuf> {
-    let by_name = || {
-        let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
-        let directory = fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
-        Some(directory.join(file.file_name()?))
-    };
-    fs::canonicalize(file).ok().or_else(by_name)
 }
 
 /// Writes a report in all requested forms. Returns the exit code.

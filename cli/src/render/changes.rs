@@ -11,9 +11,24 @@ use super::{plain::one_line, words::counted};
 /// Number of cases of each change that are named.
 pub(super) const NAMED: usize = 10;
 
-/// Sentence about runs over the same recordings.
-pub(super) const SAME_RECORDINGS: &str =
-    "the recordings are the same: what differs is the evaluator";
+/// Claim that is undecided as long as a run lacks an evaluator of its baseline.
+pub(super) const IS_THERE: &str = "evaluator is in both runs";
+
+/// Returns a sentence about runs over the same recordings; `None` if the recordings differ.
+pub(super) fn same_recordings(comparison: &Comparison) -> Option<&'static str> {
+    let sentence = match comparison.differences.is_empty() {
+        true => "the recordings are the same, and no change of an evaluator is known",
+        false => "the recordings are the same: what differs is how they were evaluated",
+    };
+    comparison.same_recordings.then_some(sentence)
+}
+
+/// Returns what a report says about an evaluator that only the baseline has.
+pub(super) fn missing(evaluator: &str) -> String {
+    format!(
+        "{evaluator}: only in the baseline, which leaves the claims undecided (--allow-missing)"
+    )
+}
 
 /// Returns what a report says about its comparison with a baseline: what differs, and per evaluator the means, the claims, and
 /// the cases that changed for worse, or from failed to passed. Empty without a comparison.
@@ -23,8 +38,8 @@ pub(super) fn section(report: &Report) -> String {
     for difference in &comparison.differences {
         let _ = writeln!(text, "  differs: {}", one_line(difference));
     }
-    if comparison.same_recordings {
-        let _ = writeln!(text, "  {SAME_RECORDINGS}");
+    if let Some(sentence) = same_recordings(comparison) {
+        let _ = writeln!(text, "  {sentence}");
     }
     for evaluator in &comparison.evaluators {
         let _ = writeln!(text, "  {}: {}", one_line(&evaluator.name), difference(evaluator));
@@ -34,6 +49,10 @@ pub(super) fn section(report: &Report) -> String {
         for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
             let _ = writeln!(text, "    {title}: {}", named(&cases));
         }
+    }
+    for evaluator in comparison.missing_evaluators() {
+        let mark = mark(Verdict::Inconclusive);
+        let _ = writeln!(text, "  {mark} {}", one_line(&missing(evaluator)));
     }
     text + "\n"
 }
@@ -70,7 +89,8 @@ pub(super) fn parts(comparison: &Comparison) -> String {
     };
     let (failed, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
     let mut parts = Vec::new();
-    for (names, what) in [(failed, "fails"), (open, "undecided")] {
+    let fails = if failed.len() == 1 { "fails" } else { "fail" };
+    for (names, what) in [(failed, fails), (open, "undecided")] {
         if !names.is_empty() {
             let count = counted(names.len() as u64, "claim");
             parts.push(format!("{count} {what} ({})", names.join(", ")));

@@ -11,7 +11,7 @@ use evaluator_host::report::{
 use evaluator_html::Words;
 
 use super::{
-    changes::{NAMED, SAME_RECORDINGS, changes, difference, interval, mark, named, parts, scores},
+    changes::{NAMED, changes, difference, interval, mark, named, parts, same_recordings, scores},
     markdown::escaped,
     plain::one_line,
     verdict::last_line,
@@ -31,8 +31,8 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     for difference in &comparison.differences {
         let _ = writeln!(text, "differs: {}", one_line(difference));
     }
-    if comparison.same_recordings {
-        let _ = writeln!(text, "{SAME_RECORDINGS}");
+    if let Some(sentence) = same_recordings(comparison) {
+        let _ = writeln!(text, "{sentence}");
     }
     for evaluator in &comparison.evaluators {
         let _ = writeln!(text, "{}: {}", one_line(&evaluator.name), difference(evaluator));
@@ -79,8 +79,8 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     for difference in &comparison.differences {
         let _ = writeln!(text, "- differs: {}", escaped(difference));
     }
-    if comparison.same_recordings {
-        let _ = writeln!(text, "- {SAME_RECORDINGS}");
+    if let Some(sentence) = same_recordings(comparison) {
+        let _ = writeln!(text, "- {sentence}");
     }
     let _ = writeln!(text, "\n| {} |", COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---:|---|\n");

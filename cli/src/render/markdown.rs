@@ -7,7 +7,7 @@ use evaluator_host::report::{
 };
 
 use super::{
-    changes::{NAMED, SAME_RECORDINGS, changes, difference, is_shown, scores},
+    changes::{NAMED, changes, difference, is_shown, missing, same_recordings, scores},
     errors::{Errors, Extent, Showing, below, headline},
     plain::{one_line, printable},
     slices, sums, verdict,
@@ -90,8 +90,8 @@ fn section_markdown(comparison: &Comparison) -> String {
     for difference in &comparison.differences {
         let _ = writeln!(text, "- differs: {}", escaped(difference));
     }
-    if comparison.same_recordings {
-        let _ = writeln!(text, "- {SAME_RECORDINGS}");
+    if let Some(sentence) = same_recordings(comparison) {
+        let _ = writeln!(text, "- {sentence}");
     }
     for evaluator in &comparison.evaluators {
         let name = &evaluator.name;
@@ -99,6 +99,9 @@ fn section_markdown(comparison: &Comparison) -> String {
         for claim in &evaluator.claims {
             let _ = writeln!(text, "  - {}", escaped(&claim.to_string()));
         }
+    }
+    for evaluator in comparison.missing_evaluators() {
+        let _ = writeln!(text, "- {}", escaped(&missing(evaluator)));
     }
     for evaluator in &comparison.evaluators {
         for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {

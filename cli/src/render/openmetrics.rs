@@ -4,7 +4,10 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{CaseChangeKind, Gate, GateResult, Report, Verdict};
 
-use super::plain::{one_line, printable};
+use super::{
+    changes::IS_THERE,
+    plain::{one_line, printable},
+};
 
 /// Writes the numbers of each evaluator as gauges, with the final line of the format.
 ///
@@ -78,6 +81,10 @@ fn compared(text: &mut String, report: &Report) {
     for (evaluator, claim) in comparison.claims() {
         let labels = [("evaluator", evaluator), ("claim", &*claim.claim)];
         sample(text, name, &labels, number(claim.verdict));
+    }
+    for evaluator in comparison.missing_evaluators() {
+        let labels = [("evaluator", &**evaluator), ("claim", IS_THERE)];
+        sample(text, name, &labels, number(Verdict::Inconclusive));
     }
 }
 

@@ -103,6 +103,35 @@ fn what_is_missing_or_too_few_leaves_a_run_undecided() {
 }
 
 #[test]
+fn an_evaluator_that_is_gone_is_named_where_the_claims_are() {
+    let directory = Directory::new();
+    recorded(&directory, "t", &["yes", "yes"]);
+    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
+    let entry = |name: &str| format!("{{name: {name}, type: code, path: ./check}}");
+    let evaluators = |entries: &str| directory.file("c.yaml", format!("evaluators: [{entries}]"));
+    evaluators(&format!("{}, {}", entry("check"), entry("gone")));
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", "base.evalrun"]).exits(0);
+    evaluators(&entry("check"));
+    let outputs = ["openmetrics=m.txt", "markdown=r.md", "overview=o.txt"];
+    let mut run = vec!["traces.jsonl", "-c", "c.yaml", "--baseline", "base.evalrun"];
+    run.extend(["--no-regressions", "--allow-changed", "evaluator"]);
+    run.extend(outputs.iter().flat_map(|output| ["-o", output]));
+    directory.run(&run).exits(4).says("only in the base: gone (--allow-missing)");
+    let metrics = directory.read("m.txt");
+    let claim = "\nevaluator_claim{evaluator=\"gone\",claim=\"evaluator is in both runs\"} 0.5\n";
+    assert!(metrics.contains(claim), "{metrics}");
+    let undecided =
+        "gone: only in the baseline, which leaves the claims undecided (--allow-missing)\n";
+    let overview = directory.read("o.txt");
+    assert!(overview.contains(&format!("\n  [----] {undecided}")), "{overview}");
+    let markdown = directory.read("r.md");
+    assert!(markdown.contains(&format!("\n- {undecided}")), "{markdown}");
+    run.push("--allow-missing");
+    directory.run(&run).exits(0);
+    assert!(!directory.read("m.txt").contains("\"gone\",claim"));
+}
+
+#[test]
 fn a_saved_run_is_held_against_a_baseline_as_the_run_was() {
     let directory = with_baseline(&["yes", "no", "yes"]);
     let claim = ["--baseline", "base.evalrun", "--no-regressions", "-o", "json"];
@@ -214,8 +243,11 @@ fn many_changed_cases_are_folded_and_bounded() {
     let directory = with_baseline(&base);
     let new: Vec<&str> = (0..130).map(|_| "no").collect();
     let outputs = ["-o", "markdown=r.md", "-o", "overview=o.txt", "-o", "github=g.txt"];
-    let options = [&["--baseline", "base.evalrun", "--no-regressions"], &outputs[..]].concat();
-    run(&directory, &new, &options).exits(1);
+    let claims = ["--baseline", "base.evalrun", "--no-regressions", "--no-worse-than", "0.05"];
+    let options = [&claims[..], &outputs[..]].concat();
+    run(&directory, &new, &options)
+        .exits(1)
+        .says("FAILED: against base.evalrun: 2 claims fail (response_match_score: ");
     let markdown = directory.read("r.md");
     assert!(markdown.len() < 65_536);
     assert!(markdown.contains("<details><summary>120 more</summary>"), "{markdown}");
@@ -273,6 +305,136 @@ fn a_baseline_is_small_and_has_no_text_of_conversations() {
         text.lines().filter(|it| it.contains(r#""kind":"conversation""#)).map(str::len).sum();
     assert!(conversations / 50 < 400, "{}", conversations / 50);
     assert!(!text.contains("question") && !text.contains("traces.jsonl"), "{text}");
+}
+
+#[test]
+fn a_baseline_has_no_text_of_errors_warnings_and_attributes() {
+    let directory = Directory::new();
+    recorded(&directory, "t", &["yes", "yes"]);
+    let traces = directory.read("traces.jsonl");
+    let attribute = r#""attributes": [{"key": "user", "value": {"stringValue": "secret-label"}}, "#;
+    directory.file("traces.jsonl", traces.replace(r#""attributes": ["#, attribute));
+    // It contradicts itself in one case, and breaks in the other.
+    directory.script(
+        "check",
+        "grep -q 'question 0' || { echo secret-error >&2; exit 1; }\necho '{\"score\": 0.25, \"status\": \"PASSED\"}'",
+    );
+    configure(&directory, "by: [user]\nmax_error_rate: 0.5\n");
+    let run =
+        |options: &[&str]| directory.run(&[&["traces.jsonl", "-c", "c.yaml"], options].concat());
+    run(&["--update-baseline", "--save-run", "r.evalrun"]).exits(0);
+    let saved = directory.read("r.evalrun");
+    let text = directory.read("base.evalrun");
+    for secret in ["secret-label", "secret-error"] {
+        assert!(saved.contains(secret), "{saved}");
+        assert!(!text.contains(secret), "{text}");
+    }
+    // It is a run like any other, and decides like one.
+    let report = |file| directory.evaluator(&["report", file, "-o", "json"]).exits(0).json();
+    let (lean, whole) = (report("base.evalrun"), report("r.evalrun"));
+    assert_eq!(lean["summary"], whole["summary"]);
+    let kind = |report: &Value| report["traces"][1]["metrics"][0]["error_type"].clone();
+    assert_eq!(kind(&lean), "exited");
+    assert_eq!(kind(&lean), kind(&whole));
+    run(&["--no-regressions"]).exits(0).says("no case changed");
+}
+
+#[test]
+fn no_run_and_no_report_is_replaced_by_a_baseline_or_replaces_one() {
+    let directory = with_baseline(&["yes", "yes"]);
+    let base = directory.read("base.evalrun");
+    let update = ["--baseline", "./base.evalrun", "--update-baseline"];
+    directory
+        .evaluator(&[&["report", "base.evalrun"], &update[..]].concat())
+        .exits(2)
+        .says("./base.evalrun is a run that this command reports, and --update-baseline would replace it by less");
+    run(&directory, &["yes"; 3], &["--save-run", "more.evalrun"]).exits(0);
+    directory
+        .evaluator(&[&["report", "more.evalrun", "base.evalrun", "--parts"], &update[..]].concat())
+        .exits(2)
+        .says("is a run that this command reports");
+    assert_eq!(directory.read("base.evalrun"), base);
+    // The baseline need not exist, nor be spelled like the other file.
+    let new = ["--baseline", "new.evalrun", "--update-baseline"];
+    for (output, says) in [
+        (["--save-run", "./new.evalrun"], "new.evalrun is the baseline, and this command would"),
+        (["-o", "json=./new.evalrun"], "./new.evalrun is an input of this command"),
+    ] {
+        run(&directory, &["yes"], &[&new[..], &output].concat()).exits(2).says(says);
+        assert!(!directory.join("new.evalrun").exists());
+    }
+    let configuration = directory.read("c.yaml");
+    for file in ["new.evalrun", "base.evalrun"] {
+        directory.file("c.yaml", format!("baseline: {file}\n{configuration}"));
+        let output = format!("json={file}");
+        directory
+            .run(&["traces.jsonl", "-c", "c.yaml", "--update-baseline", "-o", &output])
+            .exits(2)
+            .says(&format!("{file} is an input of this command"));
+    }
+    assert!(!directory.join("new.evalrun").exists());
+    assert_eq!(directory.read("base.evalrun"), base);
+    // A configuration that cannot be used leaves no earlier report.
+    directory.file("c.yaml", "{");
+    directory.file("r.json", "earlier");
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "-o", "json=r.json"]).exits(2);
+    assert!(directory.read("r.json").contains("there is no report"));
+}
+
+#[test]
+fn failures_of_the_first_baseline_are_known_if_something_is_claimed() {
+    let directory = Directory::new();
+    let claim = ["--baseline", "base.evalrun", "--no-regressions"];
+    let first = [&claim[..], &["--update-baseline"]].concat();
+    run(&directory, &["yes", "no"], &first)
+        .exits(1)
+        .says("the run is the baseline base.evalrun now")
+        .says("what failed in it is known");
+    run(&directory, &["yes", "no"], &claim).exits(0).says("no case changed; 1 passed, 1 failed");
+    let base = directory.read("base.evalrun");
+    // Only the first one.
+    run(&directory, &["no", "no"], &first).exits(1).says("stays as it is");
+    assert_eq!(directory.read("base.evalrun"), base);
+    run(&directory, &["no", "no"], &claim).exits(1).says("1 regressed (case-0)");
+    // A run that may stop early is none.
+    fs::remove_file(directory.join("base.evalrun")).unwrap();
+    run(&directory, &["no", "yes"], &[&first[..], &["--fail-fast"]].concat())
+        .exits(2)
+        .says("exclude each other");
+    // Neither is one in which something breaks.
+    recorded(&directory, "t", &["yes", "no"]);
+    directory.script("check", "cat >/dev/null; exit 1");
+    configure(&directory, "");
+    directory
+        .run(&["traces.jsonl", "-c", "c.yaml", "--no-regressions", "--update-baseline"])
+        .exits(3);
+    assert!(!directory.join("base.evalrun").exists());
+}
+
+#[test]
+fn the_first_recording_of_a_case_that_fails_is_no_known_failure() {
+    let directory = Directory::new();
+    // Three recordings of one case, of which one fails.
+    let record = |answers: [&str; 3]| {
+        recorded(&directory, "t", &answers);
+        let traces = directory.read("traces.jsonl");
+        let traces =
+            (1..3).fold(traces, |text, it| text.replace(&format!("question {it}"), "question 0"));
+        directory.file("traces.jsonl", traces);
+    };
+    let run =
+        |options: &[&str]| directory.run(&[&["traces.jsonl", "-c", "c.yaml"], options].concat());
+    let claim = ["--baseline", "base.evalrun", "--no-regressions"];
+    record(["yes", "yes", "yes"]);
+    run(&claim[..2].iter().copied().chain(["--update-baseline"]).collect::<Vec<_>>()).exits(0);
+    let base = directory.read("base.evalrun");
+    record(["yes", "yes", "no"]);
+    run(&claim[..2]).exits(1).says("1 flaky");
+    run(&[&claim[..], &["--update-baseline"]].concat())
+        .exits(4)
+        .says("no regressions: INCONCLUSIVE, 0 regressed, 1 flaky (case-0)")
+        .says("stays as it is");
+    assert_eq!(directory.read("base.evalrun"), base);
 }
 
 #[test]
@@ -342,6 +504,33 @@ fn what_measures_something_else_is_refused_before_anything_runs() {
     directory.file("set.json", golden);
     run(&[]).exits(2).says("golden case `case-0`: ").says("--allow-changed golden compares");
     run(&["--allow-changed", "golden", "--allow-changed", "all"]).exits(0);
+}
+
+#[test]
+fn a_golden_case_that_the_baseline_has_no_recording_of_may_be_edited() {
+    let directory = Directory::new();
+    recorded(&directory, "t", &["yes", "yes"]);
+    let recordings = directory.read("traces.jsonl");
+    // Only the first conversation is recorded.
+    let first = recordings.lines().next().unwrap().to_owned() + "\n";
+    directory.file("traces.jsonl", first);
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", "base.evalrun"]);
+    let golden = directory.read("set.json");
+    let edit = |case: usize| {
+        let text =
+            format!("question {case}\"}}]}}, \"final_response\": {{\"parts\": [{{\"text\": \"yes");
+        assert!(golden.contains(&text), "{golden}");
+        directory.file("set.json", golden.replace(&text, &(text.clone() + "!")));
+    };
+    let again = |file: &str| {
+        let run = ["traces.jsonl", "-c", "c.yaml", "--baseline", "base.evalrun"];
+        directory.run(&[&run[..], &["--save-run", file]].concat())
+    };
+    edit(1);
+    again("b.evalrun").exits(0);
+    directory.evaluator(&["compare", "base.evalrun", "b.evalrun"]).exits(0);
+    edit(0);
+    again("c.evalrun").exits(2).says("golden case `case-0`: ");
 }
 
 #[test]

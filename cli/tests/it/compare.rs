@@ -86,9 +86,9 @@ fn a_run_has_no_regressions_against_itself_and_three_cases_do_not_show_more() {
     let again = directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", "again.evalrun"]);
     again.exits(1);
     let same = directory.evaluator(&["compare", "again.evalrun", "new.evalrun"]).exits(0);
-    let sentence = "the recordings are the same: what differs is the evaluator\n";
+    let sentence = "the recordings are the same, and no change of an evaluator is known\n";
     assert!(same.stdout.starts_with(sentence), "{}", same.stdout);
-    assert!(!other.stdout.contains(sentence), "{}", other.stdout);
+    assert!(!other.stdout.contains("the recordings are the same"), "{}", other.stdout);
     let ran = compare(&directory, &["--no-worse-than", "0.05"])
         .exits(4)
         .says("INCONCLUSIVE: 1 claim undecided (response_match_score: no worse than 0.05); no case changed");
@@ -158,6 +158,13 @@ fn runs_that_measured_other_things_are_refused_by_name() {
     against("threshold.evalrun", &["--allow-changed", "evaluator"])
         .exits(0)
         .says("response_match_score: threshold: 0.5 -> 0.25");
+    again("same.evalrun", &[]);
+    let same = ["compare", "same.evalrun", "threshold.evalrun", "--allow-changed", "evaluator"];
+    for form in ["table", "markdown"] {
+        let shown = directory.evaluator(&[&same[..], &["-o", form]].concat()).exits(0).stdout;
+        let sentence = "the recordings are the same: what differs is how they were evaluated\n";
+        assert!(shown.contains(sentence), "{shown}");
+    }
     let golden = directory.read("set.json").replacen("yes", "yes!", 1);
     directory.file("set.json", golden);
     again("golden.evalrun", &[]);

@@ -278,6 +278,22 @@ fn a_damaged_or_partial_run_says_so_on_top() {
 }
 
 #[test]
+fn a_run_that_was_decided_early_has_no_problem() {
+    let directory = directory();
+    let run = ["run", "all.jsonl", "--evaluator", "fine", "--gate", "fine: mean >= 0.5"];
+    directory.script("fine", "cat >/dev/null; echo '{\"score\": 1}'");
+    evaluator(
+        &directory,
+        &[&run[..], &["--until-decided", "--jobs", "1", "-o", "html=a.html"]].concat(),
+        0,
+    );
+    let page = page(&directory, "a.html");
+    assert_eq!((&page.data["verdict"], &page.data["problems"]), (&json!("PASSED"), &json!([])));
+    let note = "Not everything was evaluated: the run ended when all gates were decided.";
+    assert_eq!(page.data["notes"][0], note);
+}
+
+#[test]
 fn runs_without_conversations_and_with_errors_only_have_pages() {
     let directory = directory();
     directory.file("empty.jsonl", "");
@@ -314,6 +330,8 @@ fn a_page_of_an_eval_file_has_what_was_asked_and_answered() {
     let page = page(&directory, "a.html");
     assert_eq!(page.data["conversations"]["names"], json!(["one", "two"]));
     assert_eq!(page.data["run"]["suite"]["file"], "suite.yaml");
+    // That of the evaluations, not of the suite.
+    assert_eq!(page.data["evaluators"][0]["threshold"], 0.8);
     assert_eq!(page.transcripts(), [0]);
     let transcript = &page.cases[&0]["transcript"];
     let turn = &transcript["invocations"][0];

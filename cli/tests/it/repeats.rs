@@ -276,6 +276,12 @@ fn every_form_for_people_says_how_many_repeats_passed() {
         let failed = "1 of 2 repeats passed, with a mean score of 0.5";
         assert!(shown.contains(failed), "{form}: {shown}");
     }
+    // A repeat that broke is counted, too.
+    directory.script("moody", r#"cat >/dev/null; echo x >>calls; [ $(($(wc -l <calls) % 2)) = 0 ] || echo '{"score": 1}'"#);
+    directory.file("calls", "");
+    run(&directory, &["--repeat", "2", "--save-run", "r.evalrun"]).exits(3);
+    let broken = directory.evaluator(&["report", "r.evalrun", "-o", "table"]).exits(3).stdout;
+    assert!(broken.contains("ERROR (1 of 2)"), "{broken}");
 }
 
 #[test]

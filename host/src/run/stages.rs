@@ -403,7 +403,7 @@ fn admit(
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Result<(), String> {
     let Some(baseline) = &request.baseline else { return Ok(()) };
-    let differences = baseline.differences(header);
+    let differences = baseline.differences(header).map_err(|error| error.to_string())?;
     for (changes, is_allowed) in [(&differences.said, false), (&differences.allowed, true)] {
         for change in changes {
             on_event(RunEvent::Difference { message: change.to_string(), is_allowed });

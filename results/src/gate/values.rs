@@ -262,7 +262,7 @@ impl EvaluatorValues {
         value.score += scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         value.passed += u32::from(passed);
         value.conversations += 1;
-        if let Some((passed, all)) = evaluation.passed_repeats() {
+        if let Some((passed, all)) = evaluation.passed_of_scored() {
             let repeats = self.repeats.entry(case).or_default();
             repeats.share += passed as f64 / all.max(1) as f64;
             repeats.passed =

@@ -1,14 +1,15 @@
 //! What was measured differently in two runs, by the headers of their files.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt, io,
+    sync::Arc,
 };
 
 use serde_json::Value;
 
 use super::{EvaluatorEntry, Header, foreign};
-use crate::digest::Digest;
+use crate::{Report, digest::Digest};
 
 /// Settings of a run that decide what is measured.
 const SETTINGS: [&str; 7] =
@@ -97,14 +98,29 @@ pub struct Differences {
 
 impl Differences {
     /// Compares what two runs measured. Changes of the `allowed` kinds do not prevent a comparison. Of the golden cases, those of
-    /// both runs count.
-    #[must_use]
-    pub fn new(base: &Header, new: &Header, allowed: &[ChangeKind]) -> Self {
-        let has = |header: &Header, case: &str| {
-            header.golden.as_ref().is_some_and(|golden| golden.cases.contains_key(case))
-        };
+    /// both runs count that the base has a conversation of. A base without a header has no differences.
+    ///
+    /// # Errors
+    ///
+    /// A conversation of the base cannot be read back.
+    pub fn new(base: &Report, new: &Header, allowed: &[ChangeKind]) -> io::Result<Self> {
         let mut differences = Self::default();
-        for change in changes(base, new, |case| has(base, case) && has(new, case)) {
+        let Some(header) = &base.header else { return Ok(differences) };
+        let mut edited: HashSet<&str> = HashSet::new();
+        if let (Some(old), Some(new)) = (&header.golden, &new.golden) {
+            let is_edited = |id: &str, was| new.cases.get(id).is_some_and(|now| *now != was);
+            let all = old.cases.iter().filter(|(id, was)| is_edited(id, **was));
+            edited.extend(all.map(|(id, _)| &**id));
+        }
+        // Conversations are read only if it matters which cases they are of.
+        let mut compared: HashSet<Arc<str>> = HashSet::new();
+        if !edited.is_empty() {
+            for conversation in base.conversations.iter().outlines() {
+                let case = conversation?.eval_case_id;
+                compared.extend(case.filter(|case| edited.contains(&**case)));
+            }
+        }
+        for change in changes(header, new, |case| compared.contains(case)) {
             let list = match change.kind {
                 ChangeKind::Environment => &mut differences.said,
                 kind if allowed.contains(&kind) => &mut differences.allowed,
@@ -112,7 +128,7 @@ impl Differences {
             };
             list.push(change);
         }
-        differences
+        Ok(differences)
     }
 
     /// Returns the message about the changes that prevent the comparison, with what allows them; `None` if there are none.
@@ -286,6 +302,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        ConversationReport,
         digest::Digester,
         run_file::{FingerprintParts, Golden},
     };
@@ -502,14 +519,32 @@ mod tests {
         assert_eq!(found, ["setting `b`"]);
     }
 
+    fn base(header: Header) -> Report {
+        Report { header: Some(Arc::new(header)), ..Report::default() }
+    }
+
+    #[test]
+    fn golden_cases_without_a_conversation_in_the_base_may_change() {
+        let (mut base, mut new) = (base(header()), header());
+        new.golden.as_mut().unwrap().cases.values_mut().for_each(|it| *it = digest("2"));
+        let of = |case: &str| ConversationReport {
+            eval_case_id: Some(case.into()),
+            ..ConversationReport::default()
+        };
+        base.conversations = vec![of("a"), of("c")].into();
+        let found = Differences::new(&base, &new, &[]).unwrap().refused;
+        let found: Vec<&str> = found.iter().map(|it| &*it.what).collect();
+        assert_eq!(found, ["golden case `a`"]);
+    }
+
     #[test]
     fn a_change_prevents_a_comparison_unless_its_kind_is_allowed() {
-        let (base, mut new) = (header(), header());
+        let (base, mut new) = (base(header()), header());
         new.evaluators[0].threshold = 0.75;
         new.settings.insert("group_by".to_owned(), json!("session"));
         new.tool = "evaluator 1.1.0".to_owned();
         let counts = |allowed: &[ChangeKind]| {
-            let found = Differences::new(&base, &new, allowed);
+            let found = Differences::new(&base, &new, allowed).unwrap();
             let lists = [&found.refused, &found.allowed, &found.said];
             (lists.map(Vec::len), found.refusal())
         };

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
-    fs::File,
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -71,7 +71,11 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
             Err(different(format!("the conversation of trace {trace_id} is in both")))
         };
         let part = part(file, &mut collector, admit, is_new);
-        let Some((header, report)) = part.map_err(|error| unreadable(file, error))? else {
+        let part = part.map_err(|error| match unreadable(file, error) {
+            RunFileError::Foreign { file } => RunFileError::ForeignPart { file },
+            error => error,
+        });
+        let Some((header, report)) = part? else {
             empty.push(file);
             continue;
         };
@@ -85,8 +89,10 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
     for file in empty {
         report.partial = Some(Partial::Unfinished);
+        let length = fs::metadata(file).map_err(|error| unreadable(file, error.into()))?.len();
+        let what = if length == 0 { "is empty" } else { "ends inside its first line" };
         report.errors.push(format!(
-            "{} is empty: its run was killed before the first evaluation, or still reads the traces; run it again",
+            "{} {what}: its run was killed before the first evaluation, or still reads the traces; run it again",
             file.display()
         ));
     }

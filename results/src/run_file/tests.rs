@@ -627,7 +627,11 @@ fn a_file_without_a_header_is_that_of_a_killed_run() {
     let directory = tempdir().unwrap();
     let (text, lines) = saved(&directory, 1, true);
     let file = directory.path().join("r.evalrun");
-    for length in [0, 1, lines[0].end - 1] {
+    for (length, what) in [
+        (0, "is empty"),
+        (1, "ends inside its first line"),
+        (lines[0].end - 1, "ends inside its first line"),
+    ] {
         let empty = directory.path().join("empty.evalrun");
         fs::write(&empty, &text[..length]).unwrap();
         for files in [&[empty.clone()][..], &[empty.clone(), file.clone()], &[file.clone(), empty]]
@@ -639,7 +643,7 @@ fn a_file_without_a_header_is_that_of_a_killed_run() {
             );
             assert_eq!(report.tally().passed, files.len() as u64 - 1);
             assert!(
-                report.errors[0].contains("empty.evalrun is empty: its run was killed"),
+                report.errors[0].contains(&format!("empty.evalrun {what}: its run was killed")),
                 "{:?}",
                 report.errors
             );

@@ -17,7 +17,7 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
         report.exits(2).says(expected).reports_nothing();
         assert_eq!(fs::read(directory.path().join(FILE)).unwrap(), text);
     };
-    refuses(b"evaluators: []\n", "evaluator: r.evalrun is not a run file and was not changed");
+    refuses(b"evaluators: []\n", "evaluator: r.evalrun is not a run file");
     refuses(b"{\"traces\": []}", "evaluator: r.evalrun is not a run file");
     let newer = sealed("\"kind\":\"header\",\"format\":\"evaluator-run\",\"version\":2}");
     refuses(
