@@ -126,7 +126,7 @@ pub(super) fn begin<'p>(
 ) -> Result<(), u8> {
     let inputs = inputs.into_iter().map(|input| ("an input".to_owned(), input));
     let written = written.into_iter().map(|(option, file)| (format!("the file of {option}"), file));
-    // Any of them may be missing: a baseline that the command writes.
+    // They may be missing: files that the command writes.
     let others: Vec<(String, &PathBuf)> = inputs.chain(written).collect();
     let files = outputs.iter().filter_map(|output| output.file.as_deref());
     for file in files.filter(|file| is_replaced(file)) {

@@ -34,10 +34,11 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
     let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
     let inputs: Vec<PathBuf> = inputs.chain(named.into_iter().flatten()).cloned().collect();
+    let cassette = args.judge.judge_cassette.clone();
     let planned = Planned::new(&mut args, &runner);
     let configured = planned.as_ref().ok().and_then(Planned::baseline);
     let saved = args.save_run.iter().map(|file| ("--save-run", file));
-    let cassette = args.judge.judge_cassette.iter().map(|file| ("--judge-cassette", file));
+    let cassette = cassette.iter().map(|file| ("--judge-cassette", file));
     begin(&reports, inputs.iter().chain(configured), saved.chain(cassette))?;
     let mut config = match planned? {
         Planned::EvalFile(file) => return eval_file::run(&file, args, verbose, runner),
