@@ -112,6 +112,12 @@ fn undecided_gates_pass_or_fail_where_that_is_asked_for() {
     run(&directory, &[&gate[..], &["fail"]].concat())
         .exits(1)
         .says(", which fails (--inconclusive fail); 40 passed");
+    // Gates of one evaluator are told apart.
+    let gates = ["--gate", "decent: mean >= 0.69", "--gate", "decent: mean >= 0.7"];
+    run(&directory, &gates)
+        .exits(4)
+        .says("2 gates undecided (decent mean >= 0.69: about ")
+        .says("; decent mean >= 0.7: about ");
 }
 
 #[test]
