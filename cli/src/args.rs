@@ -37,7 +37,7 @@ pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, Compar
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::repro::{ReproArgs, run_again};
-pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
+pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},
@@ -505,7 +505,7 @@ pub(crate) struct InspectArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
-    /// Run files (.evalrun). Several have to be parts of one run
+    /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
     /// Show runs over different traces as one run, whose traces were divided between them
@@ -517,7 +517,7 @@ const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Run files (.evalrun). Several have to be parts of one run
+    /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
     /// Report runs over different traces as one run, whose traces were divided between them. Without it they are refused:

@@ -74,6 +74,12 @@ impl Baseline {
         &self.file
     }
 
+    /// Returns true for a result of another tool.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.report.header.as_ref().is_some_and(|it| !it.is_of_run_file())
+    }
+
     /// Returns what a run with this header measures differently.
     ///
     /// # Errors

@@ -143,7 +143,7 @@ pub enum CaseChangeKind {
     Regressed,
     /// It had a score and is an error now.
     Broke,
-    /// It regressed, but its conversations or their repeats disagree within a run.
+    /// It regressed, but its conversations or their repeats disagree within a run; or all its conversations passed, and some fail now.
     Flaky,
     /// The base has it, and the new run does not.
     Missing,
@@ -451,6 +451,7 @@ fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<
     }
     // More than half of the conversations of a case that passes do.
     let passes = |it: &CaseValue<'_>| 2 * it.passed > it.conversations;
+    let always_passes = |it: &CaseValue<'_>| it.passed == it.conversations;
     let differ = |passed, all| passed > 0 && passed < all;
     let disagree = |it: &CaseValue<'_>| {
         differ(it.passed, it.conversations)
@@ -459,6 +460,8 @@ fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<
     match (passes(was), passes(now)) {
         (true, false) if disagree(was) || disagree(now) => Some(CaseChangeKind::Flaky),
         (true, false) => Some(CaseChangeKind::Regressed),
+        // No conversation of it failed before, so those that fail now are no known failures.
+        (true, true) if always_passes(was) && !always_passes(now) => Some(CaseChangeKind::Flaky),
         (false, true) => Some(CaseChangeKind::Fixed),
         _ if before - after > min_change => Some(CaseChangeKind::Worse),
         _ if after - before > min_change => Some(CaseChangeKind::Better),
@@ -722,6 +725,14 @@ mod tests {
         let found = compare(&base, &new, &STRICT);
         assert_eq!(found.changes[0].change, CaseChangeKind::Flaky);
         assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
+        // The first conversation that fails is no known failure, though most of them pass.
+        let passed = [("a", Some(1.0)), ("a", Some(1.0)), ("a", Some(1.0))];
+        let found = compare(&passed, &base, &STRICT);
+        assert_eq!(found.changes[0].change, CaseChangeKind::Flaky);
+        assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
+        let found = compare(&base, &base, &STRICT);
+        assert!(found.changes.is_empty());
+        assert_eq!(found.claims[1].verdict, Verdict::Pass);
         // One that improves is not in the way of anything.
         let found = compare(&new, &base, &STRICT);
         assert_eq!(found.changes[0].change, CaseChangeKind::Fixed);

@@ -106,7 +106,8 @@ pub(crate) struct BaselineArgs {
     pub(crate) baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) claims: ClaimArgs,
-    /// Write the run to the file of the baseline if it ends with exit code 0; the file may be missing then
+    /// Write the run to the file of the baseline if it ends with exit code 0. The file may be missing then; if something is
+    /// claimed, failures of the run that creates it are known ones
     #[arg(help_heading = HEADING, long)]
     pub(crate) update_baseline: bool,
 }

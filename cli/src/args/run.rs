@@ -319,10 +319,9 @@ pub(crate) fn outputs(
         }
     }
     for (at, output) in outputs.iter().enumerate() {
-        let place = |output: &ReportOutput| output.file.as_deref().map(destination);
-        let same = |other: &ReportOutput| match (place(other), place(output)) {
-            (Some(Ok(other)), Some(Ok(this))) => other == this,
-            _ => other.file == output.file,
+        let same = |other: &ReportOutput| match (&other.file, &output.file) {
+            (Some(other), Some(this)) => is_same_file(other, this),
+            (other, this) => other == this,
         };
         if outputs[..at].iter().any(same) {
             let place = output.file.as_deref().map(Path::display);
@@ -339,6 +338,14 @@ pub(crate) fn outputs(
 pub(crate) fn default_transcripts(outputs: &[ReportOutput]) -> Transcripts {
     let is_html = outputs.iter().any(|output| output.form == Some(OutputFormat::Html));
     if is_html { Transcripts::Failed } else { Transcripts::None }
+}
+
+/// Returns true if two paths lead to the same file, which need not exist.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (destination(one), destination(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
 }
 
 /// Resolves links in the path of a file, which need not exist.

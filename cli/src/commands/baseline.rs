@@ -1,7 +1,6 @@
 //! The run that a new one is compared with, in `run` and `report`.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,7 +12,7 @@ use evaluator_host::{
 
 use super::{broken, unusable};
 use crate::{
-    args::{BaselineArgs, ReportOutput},
+    args::{BaselineArgs, ReportOutput, is_same_file},
     exit, render,
 };
 
@@ -50,11 +49,7 @@ impl BaselineFile {
         };
         let name = file.display();
         let others = saved.into_iter().chain(outputs.iter().filter_map(|it| it.file.as_deref()));
-        let place = fs::canonicalize(file).ok();
-        if others
-            .into_iter()
-            .any(|it| it == file || place.is_some() && fs::canonicalize(it).ok() == place)
-        {
+        if others.into_iter().any(|it| is_same_file(it, file)) {
             return Err(unusable(format!(
                 "{name} is the baseline, and this command would write something else to it; name another file"
             )));
@@ -73,9 +68,15 @@ impl BaselineFile {
                 )));
             }
             render::note(&format!("there is no baseline {name} yet, so nothing is compared"));
-            return Ok(Self { baseline: None, update, has_claims: false });
+            return Ok(Self { baseline: None, update, has_claims });
         }
         let baseline = Baseline::read(file, settings, args.claims.allowed()).map_err(unusable)?;
+        if update.is_some() && baseline.is_foreign() {
+            return Err(unusable(format!(
+                "{name} is a result of another tool, which --update-baseline does not replace; save this run with --save-run FILE, and \
+                 compare later ones with that file"
+            )));
+        }
         Ok(Self { baseline: Some(Arc::new(baseline)), update, has_claims })
     }
 
@@ -105,11 +106,15 @@ impl BaselineFile {
         baseline.compare(report).map_err(unusable)
     }
 
-    /// Writes the run to the file of the baseline if that is asked for and the run passed. Returns the exit code.
+    /// Writes the run to the file of the baseline if that is asked for and the run passed. Failures of the first one are known ones
+    /// if something is claimed. Returns the exit code.
     pub(super) fn update(&self, report: &Report, code: u8) -> u8 {
         let Some(file) = &self.update else { return code };
         let name = file.display();
-        if code != exit::OK {
+        let is_first = self.baseline.is_none() && self.has_claims;
+        // Exit code 1 may also mean that nothing was scored.
+        let has_known = is_first && code == exit::FAILED && report.tally().failed > 0;
+        if code != exit::OK && !has_known {
             render::warning(&format!(
                 "the baseline {name} stays as it is, because the run did not pass"
             ));
@@ -121,6 +126,11 @@ impl BaselineFile {
                 render::note(&format!(
                     "the run is the baseline {name} now; keep it under version control"
                 ));
+                if has_known {
+                    render::note(
+                        "what failed in it is known, and does not fail the next run with these claims",
+                    );
+                }
                 code
             }
             Err(error) => broken(format!("cannot write the baseline {name}: {error}")),

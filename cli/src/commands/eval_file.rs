@@ -176,14 +176,15 @@ pub(super) fn run(file: &Path, mut args: RunArgs, verbose: u8, runner: Runner) -
     runner.identify = baseline.needs_identities() || events.is_some();
     runner.session = Some(plan.session());
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
-    let default = || default_file(Some(file), []);
-    runner.run_file = run_file(args.save_run.take(), args.resume, default).map_err(unusable)?;
     let mut config = Config::default();
     config.fail_fast = args.fail_fast;
     configure(&mut config, &args);
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
     gated(&mut config, args.gates, slice::from_ref(&name)).map_err(unusable)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;
+    // What is refused before leaves no new file.
+    let default = || default_file(Some(file), []);
+    runner.run_file = run_file(args.save_run.take(), args.resume, default).map_err(unusable)?;
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
     request.options = Some(args.options);

@@ -15,7 +15,7 @@ use evaluator_host::{
 
 use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
 use crate::{
-    args::{GateFlags, ReportArgs, ReportOutput, outputs},
+    args::{GateFlags, ReportArgs, ReportOutput, is_same_file, outputs},
     exit,
     render::{self, Painted},
     streams,
@@ -35,6 +35,13 @@ const NO_REPORT: &str =
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     begin(&outputs, args.runs.iter().chain(&args.baseline.baseline))?;
+    let updated = args.baseline.baseline.as_deref().filter(|_| args.baseline.update_baseline);
+    if let Some(file) = updated.filter(|file| args.runs.iter().any(|run| is_same_file(run, file))) {
+        let file = file.display();
+        return Err(unusable(format!(
+            "{file} is a run that this command reports, and --update-baseline would replace it by less; name another baseline"
+        )));
+    }
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
     let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
@@ -120,9 +127,9 @@ pub(super) fn begin<'p>(
     outputs: &[ReportOutput],
     inputs: impl IntoIterator<Item = &'p PathBuf>,
 ) -> Result<(), u8> {
-    let inputs: Vec<PathBuf> =
-        inputs.into_iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
-    let is_input = |file: &Path| fs::canonicalize(file).is_ok_and(|file| inputs.contains(&file));
+    let inputs: Vec<&PathBuf> = inputs.into_iter().collect();
+    // An input may be missing: a baseline that the command writes.
+    let is_input = |file: &Path| inputs.iter().any(|input| is_same_file(input, file));
     let files = || outputs.iter().filter_map(|output| output.file.as_deref());
     if let Some(file) = files().find(|file| is_replaced(file) && is_input(file)) {
         let file = file.display();

@@ -33,13 +33,15 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
     let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
-    begin(&reports, inputs.chain(named.into_iter().flatten()))?;
-    if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
-        return eval_file::run(&file, args, verbose, runner);
-    }
-    args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
+    let inputs: Vec<PathBuf> = inputs.chain(named.into_iter().flatten()).cloned().collect();
+    let planned = Planned::new(&mut args, &runner);
+    let configured = planned.as_ref().ok().and_then(Planned::baseline);
+    begin(&reports, inputs.iter().chain(configured))?;
+    let mut config = match planned? {
+        Planned::EvalFile(file) => return eval_file::run(&file, args, verbose, runner),
+        Planned::Traces(config) => *config,
+    };
     let events = event_exporter(args.emit_otel)?;
-    let mut config = configuration(&mut args, &runner)?;
     let confidence = args.gates.confidence;
     let names: Vec<String> = config.evaluators.iter().map(|it| it.name.clone()).collect();
     gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
@@ -74,6 +76,36 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     signals::watch(runner.cancellation.clone());
     let report = evaluate(&request, &runner, &baseline, verbose)?;
     Ok(finish(&report, &outputs, events, (&request.config, &runner), &baseline, verbose))
+}
+
+/// What is run.
+enum Planned {
+    EvalFile(PathBuf),
+    /// Traces, with this configuration.
+    Traces(Box<Config>),
+}
+
+impl Planned {
+    /// Reads what the arguments name. Nothing is written: the configuration may name a file that no report may replace.
+    ///
+    /// # Errors
+    ///
+    /// Returns the exit code, after a message, if it cannot be run.
+    fn new(args: &mut RunArgs, runner: &Runner) -> Result<Self, u8> {
+        if let Some(file) = eval_file::given(args, runner).map_err(unusable)? {
+            return Ok(Self::EvalFile(file));
+        }
+        args.traces.iter().try_for_each(|path| refuse_program(path, runner)).map_err(unusable)?;
+        configuration(args, runner).map(|config| Self::Traces(Box::new(config)))
+    }
+
+    /// Returns the baseline that the configuration names.
+    fn baseline(&self) -> Option<&PathBuf> {
+        match self {
+            Self::EvalFile(_) => None,
+            Self::Traces(config) => config.baseline.as_ref(),
+        }
+    }
 }
 
 /// Returns the configuration of a run: that of its file, with the options of the command line.

@@ -308,6 +308,136 @@ fn a_baseline_is_small_and_has_no_text_of_conversations() {
 }
 
 #[test]
+fn a_baseline_has_no_text_of_errors_warnings_and_attributes() {
+    let directory = Directory::new();
+    recorded(&directory, "t", &["yes", "yes"]);
+    let traces = directory.read("traces.jsonl");
+    let attribute = r#""attributes": [{"key": "user", "value": {"stringValue": "secret-label"}}, "#;
+    directory.file("traces.jsonl", traces.replace(r#""attributes": ["#, attribute));
+    // It contradicts itself in one case, and breaks in the other.
+    directory.script(
+        "check",
+        "grep -q 'question 0' || { echo secret-error >&2; exit 1; }\necho '{\"score\": 0.25, \"status\": \"PASSED\"}'",
+    );
+    configure(&directory, "by: [user]\nmax_error_rate: 0.5\n");
+    let run =
+        |options: &[&str]| directory.run(&[&["traces.jsonl", "-c", "c.yaml"], options].concat());
+    run(&["--update-baseline", "--save-run", "r.evalrun"]).exits(0);
+    let saved = directory.read("r.evalrun");
+    let text = directory.read("base.evalrun");
+    for secret in ["secret-label", "secret-error"] {
+        assert!(saved.contains(secret), "{saved}");
+        assert!(!text.contains(secret), "{text}");
+    }
+    // It is a run like any other, and decides like one.
+    let report = |file| directory.evaluator(&["report", file, "-o", "json"]).exits(0).json();
+    let (lean, whole) = (report("base.evalrun"), report("r.evalrun"));
+    assert_eq!(lean["summary"], whole["summary"]);
+    let kind = |report: &Value| report["traces"][1]["metrics"][0]["error_type"].clone();
+    assert_eq!(kind(&lean), "exited");
+    assert_eq!(kind(&lean), kind(&whole));
+    run(&["--no-regressions"]).exits(0).says("no case changed");
+}
+
+#[test]
+fn no_run_and_no_report_is_replaced_by_a_baseline_or_replaces_one() {
+    let directory = with_baseline(&["yes", "yes"]);
+    let base = directory.read("base.evalrun");
+    let update = ["--baseline", "./base.evalrun", "--update-baseline"];
+    directory
+        .evaluator(&[&["report", "base.evalrun"], &update[..]].concat())
+        .exits(2)
+        .says("./base.evalrun is a run that this command reports, and --update-baseline would replace it by less");
+    run(&directory, &["yes"; 3], &["--save-run", "more.evalrun"]).exits(0);
+    directory
+        .evaluator(&[&["report", "more.evalrun", "base.evalrun", "--parts"], &update[..]].concat())
+        .exits(2)
+        .says("is a run that this command reports");
+    assert_eq!(directory.read("base.evalrun"), base);
+    // The baseline need not exist, nor be spelled like the other file.
+    let new = ["--baseline", "new.evalrun", "--update-baseline"];
+    for (output, says) in [
+        (["--save-run", "./new.evalrun"], "new.evalrun is the baseline, and this command would"),
+        (["-o", "json=./new.evalrun"], "./new.evalrun is an input of this command"),
+    ] {
+        run(&directory, &["yes"], &[&new[..], &output].concat()).exits(2).says(says);
+        assert!(!directory.join("new.evalrun").exists());
+    }
+    let configuration = directory.read("c.yaml");
+    for file in ["new.evalrun", "base.evalrun"] {
+        directory.file("c.yaml", format!("baseline: {file}\n{configuration}"));
+        let output = format!("json={file}");
+        directory
+            .run(&["traces.jsonl", "-c", "c.yaml", "--update-baseline", "-o", &output])
+            .exits(2)
+            .says(&format!("{file} is an input of this command"));
+    }
+    assert!(!directory.join("new.evalrun").exists());
+    assert_eq!(directory.read("base.evalrun"), base);
+    // A configuration that cannot be used leaves no earlier report.
+    directory.file("c.yaml", "{");
+    directory.file("r.json", "earlier");
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "-o", "json=r.json"]).exits(2);
+    assert!(directory.read("r.json").contains("there is no report"));
+}
+
+#[test]
+fn failures_of_the_first_baseline_are_known_if_something_is_claimed() {
+    let directory = Directory::new();
+    let claim = ["--baseline", "base.evalrun", "--no-regressions"];
+    let first = [&claim[..], &["--update-baseline"]].concat();
+    run(&directory, &["yes", "no"], &first)
+        .exits(1)
+        .says("the run is the baseline base.evalrun now")
+        .says("what failed in it is known");
+    run(&directory, &["yes", "no"], &claim).exits(0).says("no case changed; 1 passed, 1 failed");
+    let base = directory.read("base.evalrun");
+    // Only the first one.
+    run(&directory, &["no", "no"], &first).exits(1).says("stays as it is");
+    assert_eq!(directory.read("base.evalrun"), base);
+    run(&directory, &["no", "no"], &claim).exits(1).says("1 regressed (case-0)");
+    // A run that may stop early is none.
+    fs::remove_file(directory.join("base.evalrun")).unwrap();
+    run(&directory, &["no", "yes"], &[&first[..], &["--fail-fast"]].concat())
+        .exits(2)
+        .says("exclude each other");
+    // Neither is one in which something breaks.
+    recorded(&directory, "t", &["yes", "no"]);
+    directory.script("check", "cat >/dev/null; exit 1");
+    configure(&directory, "");
+    directory
+        .run(&["traces.jsonl", "-c", "c.yaml", "--no-regressions", "--update-baseline"])
+        .exits(3);
+    assert!(!directory.join("base.evalrun").exists());
+}
+
+#[test]
+fn the_first_recording_of_a_case_that_fails_is_no_known_failure() {
+    let directory = Directory::new();
+    // Three recordings of one case, of which one fails.
+    let record = |answers: [&str; 3]| {
+        recorded(&directory, "t", &answers);
+        let traces = directory.read("traces.jsonl");
+        let traces =
+            (1..3).fold(traces, |text, it| text.replace(&format!("question {it}"), "question 0"));
+        directory.file("traces.jsonl", traces);
+    };
+    let run =
+        |options: &[&str]| directory.run(&[&["traces.jsonl", "-c", "c.yaml"], options].concat());
+    let claim = ["--baseline", "base.evalrun", "--no-regressions"];
+    record(["yes", "yes", "yes"]);
+    run(&claim[..2].iter().copied().chain(["--update-baseline"]).collect::<Vec<_>>()).exits(0);
+    let base = directory.read("base.evalrun");
+    record(["yes", "yes", "no"]);
+    run(&claim[..2]).exits(1).says("1 flaky");
+    run(&[&claim[..], &["--update-baseline"]].concat())
+        .exits(4)
+        .says("no regressions: INCONCLUSIVE, 0 regressed, 1 flaky (case-0)")
+        .says("stays as it is");
+    assert_eq!(directory.read("base.evalrun"), base);
+}
+
+#[test]
 fn a_write_that_is_killed_leaves_the_old_baseline() {
     let directory = with_baseline(&["yes", "yes", "yes", "yes"]);
     let base = directory.read("base.evalrun");

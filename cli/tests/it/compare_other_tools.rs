@@ -21,13 +21,30 @@ fn compare(base: &str, new: &str, more: &[&str]) -> Ran {
 /// Compares a recorded file with an edited copy.
 fn compare_edited(name: &str, more: &[&str], edit: impl FnOnce(&mut Value)) -> Ran {
     let directory = Directory::new();
+    write_edited(&directory, "base.json", name, |_| ());
+    write_edited(&directory, "new.json", name, edit);
+    directory.evaluator(&[&["compare", "base.json", "new.json"], more].concat())
+}
+
+/// Writes an edited copy of a recorded file.
+fn write_edited(directory: &Directory, file: &str, name: &str, edit: impl FnOnce(&mut Value)) {
     // No number of these files is needed to the last digit, and `NaN` is not of JSON.
     let text = fs::read_to_string(recorded(name)).expect("recorded").replace("NaN", "null");
     let mut value: Value = serde_json::from_str(&text).expect("JSON");
-    directory.file("base.json", &text);
     edit(&mut value);
-    directory.file("new.json", value.to_string());
-    directory.evaluator(&[&["compare", "base.json", "new.json"], more].concat())
+    directory.file(file, value.to_string());
+}
+
+/// Checks that the report of `new.json` has an error with this text.
+fn reports(directory: &Directory, error: &str) {
+    let ran = directory.evaluator(&["report", "new.json", "-o", "json"]).exits(3);
+    assert!(ran.stdout.contains(error), "{}", ran.stdout);
+}
+
+/// The result of the test with this number.
+fn test(results: &mut Value, number: u64) -> &mut Value {
+    let results = results["results"]["results"].as_array_mut().expect("results");
+    results.iter_mut().find(|it| it["testIdx"] == number).expect("is recorded")
 }
 
 /// The changes of an evaluator, each as `case: change`.
@@ -114,6 +131,138 @@ fn tests_with_one_description_are_told_apart_by_their_variables() {
         .file("one.json", text.replace(r#""description": "Japan""#, r#""description": "France""#));
     let ran = directory.evaluator(&["report", "one.json", "-o", "overview"]).exits(1);
     assert!(ran.stdout.contains("France (capital=Tokyo, country=Japan)"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_promptfoo_says_about_a_whole_test_counts() {
+    let directory = Directory::new();
+    let fail = |result: &mut Value, score: f64| {
+        result["success"] = json!(false);
+        result["failureReason"] = json!(1);
+        result["gradingResult"]["pass"] = json!(false);
+        result["gradingResult"]["score"] = json!(score);
+    };
+    write_edited(&directory, "base.json", "promptfoo-base", |it| {
+        test(it, 0)["testCase"]["threshold"] = json!(0.9);
+    });
+    // All assertions pass, and their mean is below the threshold.
+    write_edited(&directory, "new.json", "promptfoo-base", |it| {
+        let france = test(it, 0);
+        france["testCase"]["threshold"] = json!(0.9);
+        for component in france["gradingResult"]["componentResults"].as_array_mut().unwrap() {
+            component["score"] = json!(0.85);
+        }
+        fail(france, 0.85);
+        france["error"] = json!("Aggregate score 0.85 < 0.9 threshold");
+    });
+    let compare = ["compare", "base.json", "new.json", "--no-regressions", "-o", "json"];
+    let ran = directory.evaluator(&compare).exits(1);
+    assert_eq!(changes(&ran, "(test)"), ["France: regressed"]);
+    assert_eq!(changes(&ran, "right"), ["France: worse"]);
+    // A failure that nothing explains is one all the same.
+    write_edited(&directory, "new.json", "promptfoo-base", |it| fail(test(it, 0), 0.25));
+    let ran = directory.evaluator(&["report", "new.json", "-o", "json"]).exits(1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let all = report["traces"].as_array().unwrap();
+    let of_tests = all.iter().flat_map(|it| it["metrics"].as_array().unwrap());
+    let of_tests: Vec<&Value> = of_tests.filter(|it| it["metric_name"] == "(test)").collect();
+    assert_eq!(of_tests.len(), 1);
+    assert_eq!(of_tests[0]["score"], 0.25);
+    assert_eq!(of_tests[0]["eval_status"], "FAILED");
+    // The function that decides may break.
+    write_edited(&directory, "new.json", "promptfoo-base", |it| {
+        fail(test(it, 0), 0.0);
+        test(it, 0)["gradingResult"]["reason"] = json!("Scoring function error: no such file");
+    });
+    reports(&directory, "no such file");
+}
+
+#[test]
+fn a_failed_test_without_results_of_its_assertions_is_an_error() {
+    let broke = |text: &str, edit: fn(&mut Value)| {
+        let directory = Directory::new();
+        directory.file("base.json", fs::read_to_string(recorded("promptfoo-base")).unwrap());
+        write_edited(&directory, "new.json", "promptfoo-base", |it| {
+            let france = test(it, 0);
+            france["success"] = json!(false);
+            edit(france);
+        });
+        let ran = directory.evaluator(&["compare", "base.json", "new.json", "-o", "json"]).exits(3);
+        assert_eq!(changes(&ran, "right"), ["France: broke"]);
+        assert_eq!(changes(&ran, "brief"), ["France: broke"]);
+        reports(&directory, text);
+    };
+    let nothing = "promptfoo says that the test failed, and has no result of an assertion";
+    broke(nothing, |it| it["gradingResult"] = Value::Null);
+    broke("cannot load it", |it| {
+        it["gradingResult"] = json!({"pass": false, "score": 0, "reason": "cannot load it"});
+    });
+    broke("the agent is gone", |it| {
+        it.as_object_mut().unwrap().remove("failureReason");
+        it["error"] = json!("the agent is gone");
+    });
+}
+
+#[test]
+fn different_tests_with_one_name_are_different_cases() {
+    let directory = Directory::new();
+    // Test 1 asks what test 0 asks, and expects something else.
+    let twice = |it: &mut Value| {
+        let france = test(it, 0)["testCase"].clone();
+        test(it, 1)["testCase"] = france;
+        test(it, 1)["testCase"]["assert"][0]["value"] = json!("Seine");
+    };
+    write_edited(&directory, "base.json", "promptfoo-base", twice);
+    let compare = ["compare", "base.json", "new.json", "-o", "json"];
+    // The first one regresses. (The second one fails in both.)
+    write_edited(&directory, "new.json", "promptfoo-base", |it| {
+        twice(it);
+        let france = test(it, 0);
+        france["success"] = json!(false);
+        france["gradingResult"]["componentResults"][0]["pass"] = json!(false);
+        france["gradingResult"]["componentResults"][0]["score"] = json!(0);
+    });
+    let ran = directory.evaluator(&[&compare[..], &["--no-regressions"]].concat()).exits(1);
+    assert_eq!(changes(&ran, "right"), ["France: regressed"]);
+    for (number, case) in [(0, "France"), (1, "France #2")] {
+        write_edited(&directory, "new.json", "promptfoo-base", |it| {
+            twice(it);
+            test(it, number)["testCase"]["assert"][0]["value"] = json!("Loire");
+        });
+        directory.evaluator(&compare).exits(2).says(&format!("golden case `{case}`: "));
+    }
+    // Variables of which a name shows the same.
+    write_edited(&directory, "new.json", "promptfoo-base", |it| {
+        test(it, 4)["testCase"] = test(it, 3)["testCase"].clone();
+        test(it, 4)["testCase"]["vars"]["country"] = json!("Kenya ");
+    });
+    let ran = directory.evaluator(&["report", "new.json", "-o", "json"]);
+    let cases = ["capital=Nairobi, country=Kenya", "capital=Nairobi, country=Kenya #2"];
+    for case in cases {
+        assert!(ran.stdout.contains(&format!("\"{case}\"")), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn samples_of_inspect_that_do_not_count_are_errors() {
+    let broke = |text: &str, edit: fn(&mut Value)| {
+        let ran = compare_edited("inspect-base", &["-o", "json"], edit).exits(3);
+        assert_eq!(changes(&ran, "includes").len(), 1, "{}", ran.stdout);
+        let directory = Directory::new();
+        write_edited(&directory, "new.json", "inspect-base", edit);
+        reports(&directory, text);
+    };
+    broke("Inspect reports an error", |it| it["samples"][1]["error"] = json!({"message": " "}));
+    broke("Inspect reports an error", |it| it["samples"][1]["error"] = json!(""));
+    broke("out of memory", |it| it["samples"][1]["error"] = json!("out of memory"));
+    broke("KeyError: 'x'", |it| {
+        let traceback = "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'x'\n";
+        it["samples"][1]["error"] = json!({"message": "", "traceback": traceback});
+    });
+    broke("the sample was invalidated: wrong tools", |it| {
+        it["invalidated"] = json!(true);
+        it["samples"][1]["invalidation"] = json!({"author": "me", "reason": "wrong tools"});
+    });
 }
 
 #[test]
@@ -227,6 +376,25 @@ fn a_result_of_another_tool_is_a_baseline_as_it_is() {
         .exits(2)
         .says("a result of another tool is a baseline as it is");
     assert!(!directory.join("b.evalrun").exists());
+    // Nor is one replaced.
+    let text = fs::read_to_string(&files[0]).unwrap();
+    directory.file("pf.json", &text);
+    let update = ["report", &files[0], "--baseline", "pf.json", "--update-baseline"];
+    let refused = "pf.json is a result of another tool, which --update-baseline does not replace";
+    directory.evaluator(&[&update[..], &gates].concat()).exits(2).says(refused);
+    assert_eq!(directory.read("pf.json"), text);
+}
+
+#[test]
+fn results_of_other_tools_are_reported_one_at_a_time() {
+    let directory = Directory::new();
+    let files = [recorded("promptfoo-new"), recorded("promptfoo-base")];
+    for more in [&[][..], &["--parts"]] {
+        directory
+            .evaluator(&[&["report", &files[0], &files[1]], more].concat())
+            .exits(2)
+            .says("results of other tools are reported one at a time");
+    }
 }
 
 #[test]
@@ -257,6 +425,13 @@ fn damaged_and_other_files_are_refused_with_what_was_expected() {
     edited("inspect-base", "the version of the log is 3", |it| it["version"] = json!(3));
     edited("inspect-base", "its status is `cancelled`, so samples are missing", |it| {
         it["status"] = json!("cancelled");
+    });
+    edited("inspect-base", "it has no `results` with their number of samples", |it| {
+        it["results"] = Value::Null;
+        it["samples"].as_array_mut().unwrap().pop();
+    });
+    edited("inspect-base", "it was invalidated, and no sample says why", |it| {
+        it["invalidated"] = json!(true);
     });
     edited("inspect-base", "it has 5 samples of 6; run it without `--no-log-samples`", |it| {
         it["samples"].as_array_mut().unwrap().pop();

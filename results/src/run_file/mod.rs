@@ -80,6 +80,15 @@ pub enum RunFileError {
         /// The file.
         file: PathBuf,
     },
+    /// It is something else, and was to be read as a part of a run.
+    #[error(
+        "{} is not a run file, so it is no part of a run; results of other tools are reported one at a time",
+        .file.display()
+    )]
+    ForeignPart {
+        /// The file.
+        file: PathBuf,
+    },
     /// It is something else, and was to be read.
     #[error(
         "{} is not a run file, a result of promptfoo in JSON or a log of Inspect in JSON: {reason}",

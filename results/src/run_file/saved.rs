@@ -66,7 +66,11 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
             Err(different(format!("the conversation of trace {trace_id} is in both")))
         };
         let part = part(file, &mut collector, admit, is_new);
-        let Some((header, report)) = part.map_err(|error| unreadable(file, error))? else {
+        let part = part.map_err(|error| match unreadable(file, error) {
+            RunFileError::Foreign { file } => RunFileError::ForeignPart { file },
+            error => error,
+        });
+        let Some((header, report)) = part? else {
             empty.push(file);
             continue;
         };

@@ -7,7 +7,7 @@
 //! | scorer; a member of scores that are objects or lists | evaluator |
 //! | `C`, `P`, `I`, `N`, true, false, numbers | score as Inspect counts it; passes from 0.5 on |
 //! | no score, `NaN` | not evaluated |
-//! | error of a sample | error of the conversation |
+//! | error of a sample, a sample that was invalidated | error of the conversation |
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub(super) fn read(root: &Value) -> Result<ForeignRun, String> {
         let id =
             text_at(sample, &["uuid"]).map_or_else(|| format!("{case}#{epoch}"), str::to_owned);
         let mut conversation = conversation(&id, &case, question(sample));
-        conversation.evaluations = match text_at(sample, &["error", "message"]) {
-            Some(error) => vec![broken(ALL_EVALUATORS, error)],
+        conversation.evaluations = match error(sample) {
+            Some(error) => vec![broken(ALL_EVALUATORS, &error)],
             None => evaluations(sample, &case, &mut entries)?,
         };
         expected.insert(case, asked(sample));
@@ -84,14 +84,41 @@ fn complete(root: &Value) -> Result<&[Value], String> {
     }
     let samples = items_at(root, &["samples"]);
     let total = at(root, &["results", "total_samples"]).and_then(number);
-    if samples.is_empty() || total.is_some_and(|total| total != samples.len() as f64) {
-        let total = total.map_or_else(|| "some".to_owned(), |total| total.to_string());
+    let total = total.ok_or(
+        "it has no `results` with their number of samples; run it without `--no-score`, or add the scores with `inspect score`",
+    )?;
+    if samples.is_empty() || total != samples.len() as f64 {
         return Err(format!(
             "it has {} samples of {total}; run it without `--no-log-samples`",
             samples.len()
         ));
     }
+    let is_invalidated = root.get("invalidated").and_then(Value::as_bool) == Some(true);
+    if is_invalidated && !samples.iter().any(|it| member(it, "invalidation").is_some()) {
+        return Err(
+            "it was invalidated, and no sample says why; run it again with `inspect eval-retry`"
+                .to_owned(),
+        );
+    }
     Ok(samples)
+}
+
+/// Returns a member that is there and not `null`.
+fn member<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    value.get(key).filter(|it| !it.is_null())
+}
+
+/// Returns why a sample has no result.
+fn error(sample: &Value) -> Option<String> {
+    if let Some(error) = member(sample, "error") {
+        let traceback = || text_at(error, &["traceback"])?.trim_end().lines().last();
+        let text = error.as_str().filter(|it| !it.trim().is_empty());
+        let text = text.or_else(|| text_at(error, &["message"])).or_else(traceback);
+        return Some(text.unwrap_or("Inspect reports an error").to_owned());
+    }
+    let invalidation = member(sample, "invalidation")?;
+    let reason = text_at(invalidation, &["reason"]).map(|it| format!(": {it}"));
+    Some(format!("the sample was invalidated{}", reason.unwrap_or_default()))
 }
 
 /// Returns the text that a sample asks first.

@@ -65,7 +65,7 @@ impl Entries {
 }
 
 /// Returns the digest of a value. The order of members does not count.
-fn digest(value: &Value) -> Digest {
+pub(super) fn digest(value: &Value) -> Digest {
     Digester::new("value of another tool").json("value", &serde_json::Value::from(value)).finish()
 }
 

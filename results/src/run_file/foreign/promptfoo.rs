@@ -4,6 +4,7 @@
 //! |---|---|
 //! | test: its description, else its variables | case; with several providers or prompts, of each of them |
 //! | assertions with one `metric`, else of one type | evaluator: the weighted mean, passed if all pass |
+//! | verdict about a test that its assertions do not explain | evaluator [`TEST`] |
 //! | `--repeat` | several conversations of a case |
 //! | error of a provider, of a judge | error of the conversation, of the evaluator |
 
@@ -12,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use evaluator_json::{Object, Value, object, output_text, to_python};
 
 use super::parts::{
-    Entries, ForeignRun, THRESHOLD, at, broken, conversation, details, golden, items_at, number,
-    scored, short, text_at, unit,
+    Entries, ForeignRun, THRESHOLD, at, broken, conversation, details, digest, golden, items_at,
+    number, scored, short, text_at, unit,
 };
-use crate::{ALL_EVALUATORS, EvaluationReport};
+use crate::{ALL_EVALUATORS, EvaluationReport, Status};
 
 /// Name of the tool.
 pub(super) const NAME: &str = "promptfoo";
@@ -25,6 +26,15 @@ const VERSION: i64 = 3;
 
 /// Value of `failureReason` of a result without an answer.
 const ERROR: i64 = 2;
+
+/// Value of `failureReason` of a result whose assertions failed. Their reason is its `error`.
+const ASSERT: i64 = 1;
+
+/// Evaluator of what promptfoo says about a whole test.
+const TEST: &str = "(test)";
+
+/// Start of the reason of a test whose scoring function broke.
+const SCORING_ERROR: &str = "Scoring function error: ";
 
 /// Types of assertions that ask a model.
 const JUDGES: [&str; 18] = [
@@ -68,19 +78,20 @@ pub(super) fn read(root: &Value) -> Result<ForeignRun, String> {
     }
     let results = complete(root)?;
     let defaults = items_at(root, &["config", "defaultTest", "assert"]);
-    let cases = Cases::new(results);
+    let mut cases = Cases::new(results);
     let (mut run, mut entries) = (ForeignRun::default(), Entries::default());
     let (mut expected, mut unasserted) = (BTreeMap::new(), 0);
     // By the test, in which repetitions follow each other, not as answers came in.
     let mut order: Vec<&Value> = results.iter().collect();
     order.sort_by_key(|it| (integer(it, "testIdx"), integer(it, "promptIdx")));
     for result in order {
-        let case = cases.of(result);
+        let asked = asked(result, defaults);
+        let case = cases.of(result, &asked);
         let id = text_at(result, &["id"]).unwrap_or(&case);
         let mut conversation = conversation(id, &case, text_at(result, &["prompt", "raw"]));
         conversation.evaluations = evaluations(result, &case, &mut entries)?;
         unasserted += u64::from(conversation.evaluations.is_empty());
-        expected.insert(case, asked(result, defaults));
+        expected.insert(case, asked);
         run.conversations.push(conversation);
     }
     if unasserted > 0 {
@@ -125,6 +136,8 @@ fn evaluations(
         let error = text_at(result, &["error"]).unwrap_or("promptfoo reports an error");
         return Ok(unanswered(result, error, entries));
     }
+    let is_false = |path: &[&str]| at(result, path).and_then(Value::as_bool) == Some(false);
+    let has_failed = is_false(&["success"]) || is_false(&["gradingResult", "pass"]);
     let mut components: Vec<(String, Vec<&Value>)> = Vec::new();
     let mut all = items_at(result, &["gradingResult", "componentResults"]).iter();
     while let Some(component) = all.next() {
@@ -142,7 +155,46 @@ fn evaluations(
         entries.meet(name);
         combined(name, case, parts)
     };
-    components.iter().map(evaluation).collect()
+    let mut found: Vec<EvaluationReport> =
+        components.iter().map(evaluation).collect::<Result<_, _>>()?;
+    let is_unexplained =
+        has_failed && !found.iter().any(|it| it.error.is_some() || it.status == Status::Failed);
+    let error = text_at(result, &["error"]);
+    let is_of_assertions = matches!(result.get("failureReason"), Some(Value::Int(ASSERT)));
+    if is_unexplained && (found.is_empty() || error.is_some() && !is_of_assertions) {
+        // No assertion says that the agent was wrong.
+        let reason = error
+            .or_else(|| text_at(result, &["gradingResult", "reason"]))
+            .unwrap_or("promptfoo says that the test failed, and has no result of an assertion");
+        return Ok(unanswered(result, reason, entries));
+    }
+    // In every run that decides so, since runs with other evaluators are not compared.
+    if !found.is_empty() && (has_verdict(result) || is_unexplained) {
+        entries.meet(TEST);
+        found.push(of_test(result, case, !has_failed)?);
+    }
+    Ok(found)
+}
+
+/// Returns true for a test that does not pass just because its assertions do.
+fn has_verdict(result: &Value) -> bool {
+    let keys = ["threshold", "assertScoringFunction"];
+    keys.iter().any(|key| at(result, &["testCase", key]).is_some_and(|it| !it.is_null()))
+}
+
+/// Returns the evaluation of a whole test.
+fn of_test(result: &Value, case: &str, passed: bool) -> Result<EvaluationReport, String> {
+    let reason = text_at(result, &["gradingResult", "reason"]);
+    if let Some(error) = reason.and_then(|it| it.strip_prefix(SCORING_ERROR)) {
+        return Ok(broken(TEST, error));
+    }
+    let score = at(result, &["gradingResult", "score"]).and_then(number);
+    let score = unit(TEST, case, score.unwrap_or(if passed { 1.0 } else { 0.0 }))?;
+    let threshold = at(result, &["testCase", "threshold"]).and_then(number);
+    let threshold = threshold.filter(|it| (0.0..=1.0).contains(it)).unwrap_or(THRESHOLD);
+    let mut evaluation = scored(TEST, score, threshold, passed);
+    evaluation.details = details([("reason", reason.map(|it| Value::String(it.to_owned())))]);
+    Ok(evaluation)
 }
 
 /// Returns the evaluations of a test without an answer: the error, for each of its evaluators.
@@ -152,6 +204,9 @@ fn unanswered(result: &Value, error: &str, entries: &mut Entries) -> Vec<Evaluat
         if !names.contains(&name) {
             names.push(name);
         }
+    }
+    if has_verdict(result) {
+        names.push(TEST);
     }
     if names.is_empty() {
         return vec![broken(ALL_EVALUATORS, error)];
@@ -210,6 +265,7 @@ fn asked(result: &Value, defaults: &[Value]) -> Value {
     object([
         ("vars", of_test("vars")),
         ("threshold", of_test("threshold")),
+        ("assertScoringFunction", of_test("assertScoringFunction")),
         ("assert", Value::Array(own)),
     ])
 }
@@ -250,6 +306,9 @@ struct Cases {
     ambiguous: BTreeSet<String>,
     has_providers: bool,
     has_prompts: bool,
+    /// Names of the cases that were met, by the name that the test gives and by the digest of the test.
+    names: BTreeMap<(String, String), String>,
+    taken: BTreeSet<String>,
 }
 
 impl Cases {
@@ -268,11 +327,37 @@ impl Cases {
             ambiguous: ambiguous.map(|(description, _)| description.to_owned()).collect(),
             has_providers: are_several(provider),
             has_prompts: are_several(prompt),
+            names: BTreeMap::new(),
+            taken: BTreeSet::new(),
         }
     }
 
-    /// Returns the name of the case of a result.
-    fn of(&self, result: &Value) -> String {
+    /// Returns the name of the case of a result. Tests that only this name does not tell apart are numbered, in their order: a
+    /// digest would turn an edited test into another case, which is not compared.
+    fn of(&mut self, result: &Value, asked: &Value) -> String {
+        let of_test = |key| at(result, &["testCase", key]).cloned().unwrap_or_default();
+        let test = object([
+            ("asked", asked.clone()),
+            ("description", of_test("description")),
+            ("options", of_test("options")),
+            ("provider", of_test("provider")),
+        ]);
+        let key = (self.plain(result), digest(&test).to_string());
+        if let Some(name) = self.names.get(&key) {
+            return name.clone();
+        }
+        let mut name = key.0.clone();
+        let mut number = 1;
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{} #{number}", key.0);
+        }
+        self.names.insert(key, name.clone());
+        name
+    }
+
+    /// Returns the name that several tests may have.
+    fn plain(&self, result: &Value) -> String {
         let mut name = match description(result) {
             Some(description) if self.ambiguous.contains(description) => {
                 format!("{} ({})", short(description), vars(result))
