@@ -13,7 +13,7 @@ use evaluator_results::{ConversationReport, EvaluationOutcome, EvaluationReport,
 use flate2::{Compression, write::GzEncoder};
 use serde_json::json;
 
-use super::rows::shortfall;
+use super::{rows::shortfall, words};
 
 /// Conversations in a block.
 const BLOCK: usize = 16;
@@ -128,7 +128,9 @@ impl Cases {
             notes.push(format!("Not everything was evaluated: {}.", Partial::Decided));
         }
         let transcripts = report.conversations.transcripts();
-        if transcripts < all {
+        if let Some(tool) = words::foreign_tool(report) {
+            notes.push(format!("Results of {tool} have no transcripts."));
+        } else if transcripts < all {
             notes.push(format!(
                 "The run kept the transcripts of {transcripts} of {all} conversations; `--transcripts all` keeps those of all."
             ));
@@ -151,6 +153,8 @@ pub(crate) fn case(
     let evaluations = evaluations.collect::<io::Result<Vec<String>>>()?.join(",");
     let ConversationReport { warnings, failed_turns, performance, content, .. } = conversation;
     let own = json!({
+        "labels": conversation.labels,
+        "cluster": conversation.cluster,
         "number": row,
         "warnings": warnings,
         "failed_turns": failed_turns,

@@ -1,11 +1,14 @@
 //! The comparison with an earlier run: what changed, and the conversations of that run next to those of this one.
 
-use std::{collections::HashMap, io, sync::Arc};
+use std::{cmp::Ordering, collections::HashMap, io, sync::Arc};
 
 use evaluator_results::{Comparison, ConversationReports, Report};
 use serde_json::Value;
 
-use super::cases;
+use super::{
+    cases,
+    rows::{Column, Rows},
+};
 
 /// The run that is compared with.
 #[derive(Debug)]
@@ -50,18 +53,61 @@ impl<'r> Base<'r> {
     }
 }
 
-/// Returns a comparison as JSON. `rows` has the number of the first conversation of each case.
+/// Returns a comparison as JSON. Changes have the rows of their cases: `row`, that of the worst conversation, and `rows`, all of
+/// several ones.
 ///
 /// # Errors
 ///
 /// A number cannot be represented.
-pub(crate) fn json(comparison: &Comparison, rows: &HashMap<Arc<str>, usize>) -> io::Result<Value> {
+pub(crate) fn json(comparison: &Comparison, rows: &Rows) -> io::Result<Value> {
     let mut value = Value::from(&comparison.to_json()?);
     let evaluators = value.get_mut("evaluators").and_then(Value::as_array_mut);
-    let changes = evaluators.into_iter().flatten().filter_map(|it| it.get_mut("changes"));
-    for change in changes.filter_map(Value::as_array_mut).flatten() {
-        let row = change["case"].as_str().and_then(|case| rows.get(case)).copied();
-        change["row"] = row.into();
+    for evaluator in evaluators.into_iter().flatten() {
+        let column = rows.evaluators.iter().find(|column| evaluator["name"] == *column.name);
+        let badness = column.map(badness).unwrap_or_default();
+        let changes = evaluator.get_mut("changes").and_then(Value::as_array_mut);
+        for change in changes.into_iter().flatten() {
+            let own = change["case"].as_str().and_then(|case| rows.cases.get(case));
+            let own = own.map_or(&[][..], Vec::as_slice);
+            let by_badness = |one: &&usize, other: &&usize| {
+                badness.get(**one).partial_cmp(&badness.get(**other)).unwrap_or(Ordering::Equal)
+            };
+            // Of equal ones, the first.
+            change["row"] = own.iter().rev().max_by(by_badness).copied().into();
+            if own.len() > 1 {
+                change["rows"] = own.into();
+            }
+        }
     }
     Ok(value)
+}
+
+/// Returns how bad each conversation is for an evaluator: broken ones are the worst, then those that failed, by their scores.
+fn badness(column: &Column) -> Vec<(u8, f64)> {
+    let outcomes = column.outcomes.bytes().map(|digit| match digit {
+        b'2' => 3,
+        b'1' => 2,
+        b'0' => 1,
+        _ => 0,
+    });
+    let scores = column.scores.split(',').map(|score| score.parse().map_or(0.0, |it: f64| -it));
+    outcomes.zip(scores).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_conversation_broke_or_has_the_lowest_score() {
+        let column = Column {
+            outcomes: "01213-".to_owned(),
+            scores: "0.5,0.2,null,0.1,null,null".to_owned(),
+            ..Column::default()
+        };
+        let badness = badness(&column);
+        let mut rows: Vec<usize> = (0..6).collect();
+        rows.sort_by(|one, other| badness[*other].partial_cmp(&badness[*one]).unwrap());
+        assert_eq!(rows, [2, 3, 1, 0, 4, 5]);
+    }
 }

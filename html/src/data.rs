@@ -5,15 +5,15 @@ use std::{
     io::{self, Write},
 };
 
-use evaluator_results::{Gate, Partial, Report, Verdict};
+use evaluator_results::{Gate, Partial, Report, Verdict, run_file::TOOL};
 use serde_json::{Map, Value, json};
 
 use super::{
     cases::Cases,
     comparison, reason,
-    rows::{KEYS, MEASURED, Rows, Slice, push, rounded},
+    rows::{KEYS, MEASURED, Rows, Slice, Threshold, push, rounded},
     text,
-    words::Words,
+    words::{self, Words},
 };
 
 /// Number of conversations that need attention.
@@ -60,6 +60,8 @@ pub(crate) fn write(
         "notes": cases.notes(report),
         "labels": labels(report),
         "tally": tally,
+        "made_by": TOOL,
+        "foreign": words::foreign_tool(report),
         "gates": gates,
         "attention": attention(report, rows)?,
         "errors": rows.errors,
@@ -80,7 +82,7 @@ fn compared(report: &Report, words: &Words<'_>, rows: &Rows) -> io::Result<Value
     let Some(compared) = words.comparison.or(report.comparison.as_ref()) else {
         return Ok(Value::Null);
     };
-    let mut value = comparison::json(compared, &rows.cases)?;
+    let mut value = comparison::json(compared, rows)?;
     let name = |report: &Report| labels(report).first().map(|[_, name]| name.to_string());
     value["verdict"] = match compared.verdict() {
         Verdict::Pass => "pass",
@@ -174,7 +176,10 @@ fn run(report: &Report, conversations: usize) -> Value {
     if let Some(partial) = report.partial {
         run.insert("partial".to_owned(), partial.to_string().into());
     }
-    run.insert("policy".to_owned(), policy.into());
+    // A result of another tool was made under other rules.
+    if words::foreign_tool(report).is_none() {
+        run.insert("policy".to_owned(), policy.into());
+    }
     Value::Object(run)
 }
 
@@ -185,7 +190,7 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
     let header = header.transpose()?;
     let entries = header.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for (number, column) in rows.evaluators.iter().enumerate() {
-        let mut members = json!({"name": column.name, "threshold": column.threshold});
+        let mut members = json!({"name": column.name});
         let entry = entries.iter().find(|entry| entry["name"] == *column.name);
         let sums = sums.iter().find(|sums| sums.name == column.name);
         let sums = sums.map(|sums| Value::from(&sums.to_json()));
@@ -194,9 +199,10 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
                 members[key] = value.clone();
             }
         }
-        // Tests of an eval file have thresholds of their own.
-        if let Some(threshold) = column.threshold {
-            members["threshold"] = threshold.into();
+        match column.threshold {
+            Threshold::One(threshold) => members["threshold"] = threshold.into(),
+            Threshold::Several => members["threshold"] = Value::Null,
+            Threshold::Unknown => {}
         }
         if let Some(contained) = &column.containment {
             members["executor"] = contained.executor.as_str().into();

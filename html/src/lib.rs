@@ -45,8 +45,7 @@ pub fn write(report: &Report, mut words: Words<'_>, out: &mut dyn Write) -> io::
     page::begin(&words, out)?;
     let conversations = report.conversations.iter();
     conversations.try_for_each_ahead(|conversation| {
-        let is_first = rows.is_first(&conversation);
-        let other = base.as_mut().filter(|_| is_first).map(|it| it.case(conversation.case()));
+        let other = base.as_mut().map(|it| it.case(conversation.case()));
         cases.add(report, rows.count, &conversation, other.transpose()?.as_deref(), out)?;
         let name = (words.name)(&conversation);
         rows.add(&conversation, &name)

@@ -1,7 +1,6 @@
 "use strict";
-// The page of the HTML report. It reads the element `data` (columns with an element per conversation) and, when a case is opened, one of
-// the elements `block-N` (16 conversations, gzip and base64). No text of the data becomes markup, an address or a style: all of it
-// becomes text nodes and values of attributes. The state of the page is in the fragment of its address.
+// The page reads the element `data` (columns of conversations) and, for a case, `block-N` (16 conversations, gzip and base64). Texts of the
+// data become text nodes and values of attributes, never markup, addresses or styles. The fragment of the address is the page's state.
 (() => {
 const D = JSON.parse(document.getElementById("data").textContent);
 const C = D.conversations, E = D.evaluators, compared = D.comparison, root = document.documentElement;
@@ -9,7 +8,7 @@ const ROWS = 100;
 
 // Elements.
 
-// Characters that are invisible, or change the direction of the text around them: shown with their code.
+// Characters that are invisible or change the direction of text: shown with their code.
 const HIDDEN = /([\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}])/u;
 function addText(node, text) {
   text.split(HIDDEN).forEach((part, at) => {
@@ -20,7 +19,7 @@ function addText(node, text) {
   });
 }
 const SVG = new Set(["svg", "line", "rect", "circle", "text"]);
-// Creates an element: its tag with classes, e.g. `div.soft`, and its children: elements, texts, or arrays of them.
+// Creates an element from its tag with classes, e.g. `div.soft`, and its children: elements, texts or arrays.
 const el = (selector, ...children) => elWith(selector, {}, ...children);
 // The same with attributes; a function is a listener.
 function elWith(selector, attributes, ...children) {
@@ -49,7 +48,7 @@ const card = (title, ...children) => el("section.card", title && el("h2", title)
 const button = (label, click, more) => elWith("button", { type: "button", click, ...more }, label);
 const details = (title, content, open) => elWith("details", { open }, el("summary", title), content);
 
-// A text of people or programs: in its own direction, and with a button for the rest of a long one.
+// A text in its own direction; a long one has a button for the rest.
 function prose(text, style = "", draw = (it) => it, limit = 6000) {
   const whole = String(text ?? ""), node = elWith("div" + style, { dir: "auto" });
   const show = (most) => {
@@ -63,7 +62,7 @@ function prose(text, style = "", draw = (it) => it, limit = 6000) {
 }
 const json = (value) => prose(typeof value === "string" ? value : JSON.stringify(value, null, 2), ".pre");
 
-// A table in an area that scrolls on its own, with one tab stop. A head is a text or an element of the table.
+// A table in an area that scrolls. A head is a text or an element.
 function table(caption, heads, rows, style = "") {
   return elWith("div.scroll", { tabindex: "0", role: "group", "aria-label": caption }, el("table" + style, el("caption.spoken", caption),
     el("thead", el("tr", heads.map((it) => (it instanceof Node ? it : head(it))))), rows instanceof Node ? rows : el("tbody", rows)));
@@ -72,7 +71,7 @@ const head = (label, style = "") => elWith("th" + style, { scope: "col" }, label
 const row = (first, ...cells) => el("tr", elWith("th", { scope: "row" }, first), cells.map((it) => (it?.tagName === "TD" ? it : el("td", it))));
 const numeric = (...children) => el("td.num", children);
 
-// List of names and values; values that are objects become lists of their own.
+// List of names and values; objects are lists in it.
 function facts(entries) {
   const known = (Array.isArray(entries) ? entries : Object.entries(entries)).filter(([, it]) => it != null && it !== "" && it.length !== 0);
   return el("dl", known.map(([name, value]) => [el("dt", String(name).replaceAll("_", " ")), el("dd", fact(value))]));
@@ -100,9 +99,10 @@ function time(ms) {
   return ms < 120000 ? `${(ms / 1000).toFixed(1)} s` : `${count(Math.round(ms / 60000))} min`;
 }
 const measure = (gate) => `${gate.measure.replace("_", " ")} ≥ ${gate.limit}`;
+const clusters = (it, { worth_cases: worth }) => (it.clusters ? ` in ${many(it.clusters, "cluster")}${worth ? `, worth about ${count(worth)}` : ""}` : "");
 const interval = (it) => `${fixed(it.value)} [${fixed(it.lower)}, ${fixed(it.upper)}]`;
 
-// Verdicts, outcomes and changes: style, glyph, word. A glyph stands next to every colour.
+// Verdicts, outcomes and changes: style, glyph (next to every colour), word.
 const KINDS = {
   passed: ["pass", "✓"], failed: ["fail", "✗"], error: ["broke", "!", "broke"], errored: ["broke", "!", "broke"], not_evaluated: ["none", "–", "not evaluated"],
   not_run: ["none", "·", "not run"], none: ["none", "", "not asked"], pass: ["pass", "✓"], fail: ["fail", "✗"], inconclusive: ["open", "?"],
@@ -126,7 +126,7 @@ const verdict = (name) => badge(name.toUpperCase());
 
 const figure = (style, [width, height], words, ...shapes) =>
   elWith("svg" + style, { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": words }, shapes);
-// Interval of a mean on an axis, with the limit that it has to reach, or with 0.
+// Interval of a mean on an axis, with its limit or 0.
 function plot({ value, lower, upper }, [low, high], mark, style, words) {
   const width = 220, at = (it) => 6 + ((Math.min(high, Math.max(low, it)) - low) / (high - low)) * (width - 12);
   const label = (it, anchor, text = it) => elWith("text", { x: at(it), y: 30, "text-anchor": anchor }, text);
@@ -137,7 +137,7 @@ function plot({ value, lower, upper }, [low, high], mark, style, words) {
     elWith("circle.point", { cx: at(value), cy: 11, r: 4 }), label(low, "start"), label(high, "end"),
     at(mark) > 40 && at(mark) < width - 40 && label(mark, "middle", mark ? `≥ ${mark}` : 0));
 }
-// Difference to the base on an axis that all evaluators have.
+// Difference on an axis that all evaluators have.
 const reach = Math.min(1, Math.ceil(Math.max(0.05, ...(compared?.evaluators ?? []).flatMap(({ difference: it }) => (it ? [-it.lower, it.upper] : []))) * 10) / 10);
 function difference({ difference: it, p }) {
   if (!it) return soft("not compared");
@@ -145,7 +145,7 @@ function difference({ difference: it, p }) {
   return [plot({ value: it.mean, ...it }, [-reach, reach], 0, ".zero", `difference ${signed(it.mean)}, interval ${words}`),
     soft(el("b" + (it.upper < 0 ? ".down" : it.lower > 0 ? ".up" : ""), signed(it.mean)), ` ${words}`, p != null && ` p ${fixed(p)}`)];
 }
-// Distribution of the scores of an evaluator in tenths; of evaluators that only say yes or no, the two shares.
+// Scores of an evaluator in tenths; of one that only says yes or no, the two shares.
 function histogram(it) {
   const scores = it.scores.filter((score, at) => score != null && /[01]/.test(it.outcomes[at])), bins = new Array(10).fill(0);
   scores.forEach((score) => bins[Math.min(9, Math.floor(score * 10 + 1e-9))]++);
@@ -174,7 +174,7 @@ function address(page, name, query) {
   const text = new URLSearchParams([...(query ?? [])].filter(([, value]) => value)).toString();
   return `#/${page}${name == null ? "" : `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
 }
-// The query with other values, from the first page on.
+// The query with other values, on its first page.
 const changed = (query, values) => new URLSearchParams({ ...Object.fromEntries(query), page: "", ...values });
 const listQuery = (query) => new URLSearchParams([...query].filter(([key]) => /^(q|only|by|sort|page|s\..*)$/.test(key)));
 const choice = (label, isChosen, ...target) => elWith("a", { href: address(...target), "aria-current": isChosen && "true" }, label);
@@ -184,18 +184,19 @@ const caseLink = (at, query, label = C.names[at]) => elWith("a.case", { href: ad
 const evaluatorLink = (name) => elWith("a.mono", { href: address("evaluators", name) }, name);
 const beside = new URLSearchParams("vs=base");
 
-// The list of conversations.
+// The list.
 
+const outcomes = Array.from({ length: C.count }, (_, at) => E.map((it) => it.outcomes[at]).join(""));
 // The worst change of each conversation's case, by row.
-const changes = new Map();
-for (const { row: at, change } of (compared?.evaluators ?? []).flatMap((it) => it.changes)) {
-  if (at != null && (!changes.has(at) || CHANGES.indexOf(change) < CHANGES.indexOf(changes.get(at)))) changes.set(at, change);
+const changes = new Map(), allChanges = (compared?.evaluators ?? []).flatMap((it) => it.changes);
+for (const { row: worst, rows = [worst], change } of allChanges) {
+  for (const at of rows) if (at != null && !(CHANGES.indexOf(changes.get(at) ?? "new") < CHANGES.indexOf(change))) changes.set(at, change);
 }
-// Rows in which an evaluator disagrees with itself, or whose case passes in one conversation and fails in another.
+// Rows in which an evaluator disagrees with itself, or whose case passes in some conversations only.
 const flaky = new Set(E.flatMap((it) => Object.keys(it.repeats ?? {}).map(Number)));
-// Of each evaluator, the number of cases of the latter kind.
+// Of each evaluator, the number of the latter.
 const mixed = new Map(E.map((it) => [it, 0])), cases = new Map();
-C.eval_case_id?.forEach((id, at) => { if (id != null) cases.has(id) ? cases.get(id).push(at) : cases.set(id, [at]); });
+outcomes.forEach((_, at) => { const id = C.case?.[at] ?? C.eval_case_id?.[at]; if (id != null) cases.has(id) ? cases.get(id).push(at) : cases.set(id, [at]); });
 for (const it of E) {
   for (const rows of cases.values()) {
     if (!rows.some((at) => it.outcomes[at] === "0") || !rows.some((at) => it.outcomes[at] === "1")) continue;
@@ -213,17 +214,16 @@ const slices = [...(C.slices ?? [])];
 if (C.files?.length > 1 && C.files.length <= 200) slices.push({ name: "file", values: C.files, of: C.file });
 
 const haystacks = [];
-const haystack = (at) => (haystacks[at] ??= [C.names, C.prompt, C.why, C.eval_case_id, C.trace_id].map((it) => it?.[at]).join("\n").toLowerCase());
-const outcomes = Array.from({ length: C.count }, (_, at) => E.map((it) => it.outcomes[at]).join(""));
+const haystack = (at) => (haystacks[at] ??= [C.names, C.prompt, C.why, C.eval_case_id, C.case, C.trace_id].map((it) => it?.[at]).join("\n").toLowerCase());
 const ORDERS = { "": "Worst first", input: "As recorded", name: "By name", turns: "Most turns", latency_ms: "Slowest", tokens: "Most tokens" };
-// All rows in an order; each order is computed once.
+// All rows in an order.
 const orders = new Map();
 function ordered(sort) {
   if (orders.has(sort)) return orders.get(sort);
   const rows = Array.from({ length: C.count }, (_, at) => at), column = E.find((it) => sort === `e.${it.name}` || sort === `-e.${it.name}`);
   const by = (key) => { const keys = rows.map(key); rows.sort((a, b) => keys[a] - keys[b] || a - b); };
   if (column) {
-    // What broke comes first, what has no score last.
+    // What broke comes first, no score last.
     const sign = sort.startsWith("-") ? -1 : 1;
     by((at) => ({ 2: -2, 0: sign * (column.scores[at] ?? 1), 1: sign * (column.scores[at] ?? 0) })[column.outcomes[at]] ?? 2);
   } else if (sort === "name") {
@@ -231,7 +231,7 @@ function ordered(sort) {
     rows.sort((a, b) => compare(C.names[a], C.names[b]));
   } else if (Object.hasOwn(ORDERS, sort) && Array.isArray(C[sort])) by((at) => -(C[sort][at] ?? -1));
   else if (sort !== "input") {
-    // Furthest below the thresholds first, then what broke, then what was not evaluated.
+    // Furthest below the thresholds, then what broke, then what was not evaluated.
     by((at) => { const all = outcomes[at]; return -(C.shortfall?.[at] ?? 0) * 1e6 - WANTED.failed(all) * 1e5 - WANTED.broke(all) * 1e3 - WANTED.none(all); });
   }
   orders.set(sort, rows);
@@ -301,9 +301,10 @@ function conversations(query) {
 
 const baseName = compared?.base_label ?? "the base";
 const gatesOf = (it) => D.gates.filter((gate) => gate.evaluator === it.name);
-// Verdict of an evaluator without a gate, by its evaluations, and the number that decides it.
+// Verdict of an evaluator without a gate, and the number that decides it.
 const standing = (it) => (it.failed ? "failed" : it.errors ? "error" : it.passed ? "passed" : "not_evaluated");
 const results = (it) => (it.failed ? `${count(it.failed)} of ${count(it.passed + it.failed)} failed` : it.passed ? `${count(it.passed)} passed` : "nothing scored");
+const below = (it) => (it.threshold == null ? "" : `, threshold ${it.threshold}`);
 const because = (gate) => gate.undecided ?? `the whole interval ${gate.verdict === "pass" ? "reaches" : "is below"} the limit`;
 
 const claims = (isShown) => (compared?.evaluators ?? []).flatMap((by) => by.claims.filter(isShown).map((it) =>
@@ -314,16 +315,16 @@ function attention() {
     more(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
   ofGates("fail");
   items.push(...claims((it) => it.verdict !== "pass"));
-  const regressed = [...changes.keys()].filter((at) => changes.get(at) === "regressed");
-  if (regressed.length) more(badge("regressed"), `${many(regressed.length, "case")} against ${baseName}, first `, caseLink(regressed[0], beside));
-  for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}, threshold ${it.threshold ?? "–"}`);
+  const regressed = new Map(allChanges.filter((it) => it.change === "regressed").map((it) => [it.case, it.row])), [begun] = regressed.values();
+  if (begun != null) more(badge("regressed"), `${many(regressed.size, "case")} against ${baseName}, first `, caseLink(begun, beside));
+  for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}${below(it)}`);
   ofGates("inconclusive");
   const first = D.attention?.[0], by = E[first?.evaluator];
   const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) => el("li", badge("error"), el("div", E[it.evaluator] && evaluatorLink(E[it.evaluator].name),
     ` ${many(it.count, "time")}: ${it.headline ?? it.error_type}`, it.row != null && [" · ", caseLink(it.row)])))));
   const failed = items.length ? el("ul.items", items) : !broken && el("p", !C.count ? "Nothing was evaluated." : D.problems?.length ? "No evaluation failed." : "No evaluation failed or broke.");
   return [el("div.two", failed && card("What needs attention", failed),
-    first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), ` of ${by.threshold ?? "–"}`]),
+    first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), below(by)]),
       prose(C.prompt?.[first.row], ".soft"), prose(first.reason))), broken];
 }
 function counts() {
@@ -342,7 +343,7 @@ function evaluatorsTable() {
   return card("Evaluators", rows.length ? table("Evaluators with their gates and intervals", ["Evaluator", "Gate", "Mean and interval", "Verdict", "Scores", ...(compared ? [`Against ${baseName}`] : [])],
     rows.map(([it, gate, shown]) => row([evaluatorLink(it.name), soft([it.kind, it.threshold != null && `threshold ${it.threshold}`].filter(Boolean).join(", "))],
       gate ? [measure(gate), gate.confidence != null && soft(`${gate.confidence * 100} % confidence`)] : "each evaluation",
-      shown ? [plot(shown, axis, gate?.limit, ".limit", `${gate ? measure(gate) : "mean"}: ${interval(shown)}`), soft(`${interval(shown)} n = ${count(gate?.cases ?? it.cases)}`)] : soft("no scores"),
+      shown ? [plot(shown, axis, gate?.limit, ".limit", `${gate ? measure(gate) : "mean"}: ${interval(shown)}`), soft(`${interval(shown)} n = ${count(gate?.cases ?? it.cases)}${clusters(gate ?? it, it)}`)] : soft("no scores"),
       [gate ? [verdict(gate.verdict), soft(because(gate))] : [badge(standing(it)), soft(results(it))], it.errors > 0 && soft(`broke ${many(it.errors, "time")}`)],
       histogram(it), ...(compared ? [difference(compared.evaluators.find((one) => one.name === it.name) ?? {})] : []))), ".top") : el("p", "No evaluator was asked."));
 }
@@ -378,7 +379,7 @@ function comparison(_, query) {
   const by = query.get("by") ?? "", numbers = ["Base → new", "p (Holm)", "Detectable loss", "Unchanged"].map((it) => head(it, ".num"));
   return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
     compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
-    compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same."),
+    compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same: differences do not come from the agent."),
     table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
       numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
     el("ul.items", claims(() => true)),
@@ -389,7 +390,7 @@ function comparison(_, query) {
 
 // A case.
 
-// Whole numbers that a double cannot hold are kept as they are written.
+// Keeps whole numbers that a double cannot hold.
 const exact = (_, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value) && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
 let unpacked = [-1, null];
 async function entryOf(at) {
@@ -401,13 +402,13 @@ async function entryOf(at) {
   }
   return unpacked[1].find((it) => it.number === at) ?? null;
 }
-// JSON text with sorted keys: equal values have equal texts.
+// JSON text with sorted keys.
 function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical)}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? "null";
   return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}`;
 }
-// Longest common subsequence: pairs of indices. The ends are compared first; what is too long in between counts as different.
+// Longest common subsequence as pairs of indices, ends first; what is too long in between counts as different.
 function common(left, right, isEqual) {
   let start = 0, endLeft = left.length, endRight = right.length;
   const pairs = [], tail = [];
@@ -428,7 +429,7 @@ function common(left, right, isEqual) {
   return [...pairs, ...tail];
 }
 const WORD = /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}_]+|[^]/gu;
-// The text with the words marked that the other text does not have; without marks if little is common.
+// Marks the words that the other text does not have, unless little is common.
 function marked(text, other, style) {
   if (other == null || text === other || text.length + other.length > 1e5) return text;
   const left = text.match(WORD) ?? [], right = other.match(WORD) ?? [], kept = new Set(common(left, right, (a, b) => a === b).map(([at]) => at));
@@ -437,7 +438,7 @@ function marked(text, other, style) {
   left.forEach((word, at) => { const is = kept.has(at); if (parts.at(-1)?.[0] === is) parts.at(-1)[1] += word; else parts.push([is, word]); });
   return parts.map(([is, words]) => (is || !words.trim() ? words : el("mark" + style, words)));
 }
-// A call with the arguments marked that the other one does not have.
+// Marks the arguments that the other call does not have.
 function callText(call, other, style) {
   const theirs = other?.args ?? {};
   const argument = ([key, it]) => {
@@ -448,7 +449,7 @@ function callText(call, other, style) {
   };
   return [el("b", call.name), "(", Object.entries(call.args ?? {}).map((it, at) => [at > 0 && ", ", argument(it)]), ")"];
 }
-// Calls of both sides in one order: those of the same name are next to each other.
+// Calls of both sides, those of the same name next to each other.
 function aligned(calls, others) {
   const rows = [];
   let left = 0, right = 0;
@@ -489,14 +490,14 @@ function turnCard(turn, other, at, of, evaluations, side) {
 }
 function transcript(entry, at, query) {
   const recorded = entry?.transcript, golden = recorded?.expected_invocations, base = entry?.base?.transcript?.invocations, wanted = query.get("vs");
+  const lacks = (what) => [el("p", `The transcript of ${what} is not in the report.`), !D.foreign && soft("`evaluator run --transcripts all` stores all of them.")];
   if (!recorded) {
-    return card("Conversation", el("p", "The transcript of this conversation is not in the report."),
-      soft("`evaluator run --transcripts all` stores all of them, `failed` those of what did not pass."), notes());
+    return card("Conversation", lacks(base ? "the new run" : "this conversation"), base ? [el("p", "This is the base:"), base.map((it, turn) => turnCard(it, null, turn, base.length, entry.base.evaluations))] : notes());
   }
   const sides = { ...(golden?.length > 0 && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
   const turns = recorded.invocations ?? [], others = sides[side] ?? [], of = Math.max(turns.length, others.length);
   const see = (key, label) => choice(label, (side ?? "none") === key, "c", C.names[at], changed(query, { vs: key, page: query.get("page") ?? "" }));
-  return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", Object.keys(sides).map((key) => see(key, key)), see("none", "nothing")),
+  return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", Object.keys(sides).map((key) => see(key, key)), see("none", "nothing")), entry.base && !base && lacks("the base"),
     !of && el("p", "It has no turns."), Array.from({ length: of }, (_, turn) => turnCard(turns[turn], others[turn], turn, of, entry.evaluations, others[turn] ? side : null)));
 }
 function copyable(text) {
@@ -505,9 +506,9 @@ function copyable(text) {
     try { await navigator.clipboard.writeText(text); it.textContent = "Copied"; } catch { getSelection().selectAllChildren(code); it.textContent = "Selected"; }
   }));
 }
-// Details are whatever an evaluator answered: what does not have the form that is looked for is only in their JSON text.
+// Details of another form are only shown as JSON.
 const ifShaped = (draw, it) => { try { return draw(it); } catch { return null; } };
-// What a judge said: its votes by turn and rubric, the scores of rubrics, and its prompts where they are stored.
+// What a judge said: votes, scores of rubrics, and its prompts where they are stored.
 function judged({ name, details: { judge, overall_rubric_scores: overall = [], per_invocation: turns = [] } }) {
   const cast = (vote) => ["positive", "negative", "no_score", "unreadable", "failed"].filter((key) => vote[key]).map((key) => `${vote[key]} ${key.replace("_", " ")}`).join(", ");
   const rubrics = [...overall.map((it) => ["all turns", it]), ...turns.flatMap((turn, at) => turn.rubric_scores.map((it) => [`turn ${at + 1}`, it]))];
@@ -538,16 +539,16 @@ function evaluation(it, base) {
     isObject(it.details) && Object.keys(it.details).length > 0 && details("Details", json(it.details)), soft(rest.filter(Boolean).join(" · ")), it.repro?.map(copyable));
 }
 async function caseView(name, query) {
-  const at = [C.names, C.trace_id, C.eval_case_id].reduce((found, ids) => (found < 0 ? ids?.indexOf(name) ?? -1 : found), -1);
+  const at = [C.names, C.trace_id, C.eval_case_id, C.case].reduce((found, ids) => (found < 0 ? ids?.indexOf(name) ?? -1 : found), -1);
   const list = listQuery(query), back = link("← Conversations", "", null, list);
   if (at < 0) return [elWith("nav.bar", { "aria-label": "Back" }, back), card("There is no such case", el("p", "No conversation has the name ", elWith("b", { dir: "auto" }, name), "."))];
   const rows = found(list), here = rows.indexOf(at), entry = await entryOf(at), { latency, tokens, counts: calls } = entry?.performance ?? {};
   const to = (target, label, style) => (target == null ? el("span.soft", label) : elWith(`a.${style}`, { href: address("c", C.names[target], query) }, label));
   const order = ["failed", "error", "not_evaluated", "passed"], evaluations = [...(entry?.evaluations ?? [])].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
-  const known = [["trace", C.trace_id?.[at]], ["golden case", C.eval_case_id?.[at]], ["file", C.files?.[C.file?.[at]]], ["turns", C.turns?.[at]],
+  const known = [["trace", C.trace_id?.[at]], ["golden case", C.eval_case_id?.[at]], ["case", C.case?.[at]], ["file", C.files?.[C.file?.[at]]], ["turns", C.turns?.[at]],
     ["slowest turn", latency?.overall?.max != null && time(latency.overall.max)], ["model calls", calls?.llm_calls], ["tool calls", calls?.tool_calls],
     ["tokens", tokens?.total > 0 && `${count(tokens.total_prompt)} in, ${count(tokens.total_output)} out`], ["recording", entry?.content],
-    ...slices.filter((it) => it.name !== "file").map((it) => [it.name, it.values[it.of[at]]]), ["against the base", changes.has(at) && badge(changes.get(at))],
+    ["cluster", entry?.cluster], ...Object.entries(entry?.labels ?? {}), ["against the base", changes.has(at) && badge(changes.get(at))],
     ["failed turns", entry?.failed_turns], ["warnings", entry?.warnings]].filter(([, value]) => value !== false);
   const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
   return [elWith("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
@@ -565,7 +566,7 @@ function evaluatorCard(it, isChosen) {
   return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), el("div.two",
     el("div", facts([["kind", it.kind], ["contract", it.contract], ["runs in", it.executor], ["threshold", it.threshold],
       ["gates", gatesOf(it).map((gate) => el("div", verdict(gate.verdict), ` ${measure(gate)}`, soft(because(gate))))],
-      ["mean", it.mean && `${interval(it.mean)} of ${many(it.cases, "case")}`], ["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
+      ["mean", it.mean && `${interval(it.mean)} of ${many(it.cases, "case")}${clusters(it, it)}`], ["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
       ["counted as 0", it.counted_as_zero], ["broke", it.errors], ["not evaluated", it.not_evaluated], ["not run", it.not_run]].filter(([, value]) => value !== 0)), histogram(it)),
     el("div", facts([["time", times.length > 0 ? `${time(times.reduce((sum, ms) => sum + ms, 0))} in all, median ${rank(0.5)}, 95 % within ${rank(0.95)}, longest ${rank(1)}` : null],
       ["models", it.models], ["flickers", flickers ? `repeats of ${many(flickers, "conversation")} disagree` : null],
@@ -599,7 +600,7 @@ const help = elWith("dialog", { "aria-labelledby": "keys" }, elWith("h2", { id: 
   facts([["j, k", "next, previous conversation"], ["Enter", "open it"], ["/", "find"], ["Esc", "back to the list, or out of the search"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
   el("p", el("label", elWith("input", { type: "checkbox", checked: true, change: (event) => { keysWork = event.target.checked; } }), " Single keys work")), button("Close", () => help.close()));
 const openHelp = () => help.showModal();
-// The numbers come behind what decided the run.
+// What decided the run comes first.
 const [decision, numbers] = D.sentence.split(/; (?=\d+ passed, )/);
 const about = [...(D.labels ?? []).map((it) => it.join(" ")), many(C.count, "conversation"), many(E.length, "evaluator"), compared && `compared with ${baseName}`, D.run.started].filter(Boolean);
 document.body.prepend(
@@ -608,12 +609,12 @@ document.body.prepend(
     D.problems?.length > 0 && el("div.problem", fact(D.problems)),
     el("div.bar", elWith("nav.pages", { "aria-label": "Pages" }, links), button("Light or dark", toggle), button("Keys", openHelp))),
   main,
-  el("footer", notes(), el("p", "Intervals: Clopper-Pearson for pass rates of cases with one conversation each, else as if about two more cases had been seen at the worst end (bounded_mean). ",
-    compared && "p: sign flips or McNemar's test, adjusted by Holm; it decides nothing. ", `This file loads nothing${D.run.tool ? `; made by ${D.run.tool}` : ""}.`)),
+  el("footer", notes(), el("p", "Intervals: Clopper-Pearson for pass rates of cases with one conversation each and no clusters, else as if about two more cases (or clusters) had been seen at the worst end (bounded_mean). ",
+    compared && "p: sign flips or McNemar's test, adjusted by Holm; it decides nothing. ", `This file loads nothing; made by ${D.made_by}${D.foreign ? ` from results of ${D.foreign}` : ""}.`)),
   help);
 
 let focusOn = null, drawn = 0;
-// After the next page, the focus is on the same element again.
+// Keeps the focus on the same element of the next page.
 function keepFocus() { focusOn = document.activeElement?.id; }
 async function show() {
   const turn = ++drawn, { page, name, query } = place(), known = Object.hasOwn(PAGES, page) ? page : "";

@@ -28,8 +28,8 @@ pub(crate) struct Rows {
     pub(crate) files: Vec<Arc<str>>,
     /// Their places in that list.
     places: HashMap<Arc<str>, usize>,
-    /// Number of the first conversation of each case.
-    pub(crate) cases: HashMap<Arc<str>, usize>,
+    /// Numbers of the conversations of each case.
+    pub(crate) cases: HashMap<Arc<str>, Vec<usize>>,
     /// How bad each conversation is: the sum of [`EvaluationReport::shortfall`].
     pub(crate) shortfalls: Vec<f64>,
     /// Columns of the evaluators, in the order of the report.
@@ -61,8 +61,31 @@ pub(crate) struct Column {
     pub(crate) durations: String,
     /// Number of repeats that passed, and of all, of the conversations in which they disagree.
     pub(crate) repeats: BTreeMap<usize, (usize, usize)>,
-    pub(crate) threshold: Option<f64>,
+    /// Threshold of the evaluations.
+    pub(crate) threshold: Threshold,
     pub(crate) containment: Option<Arc<Contained>>,
+}
+
+/// Threshold of the evaluations of an evaluator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Threshold {
+    /// No evaluation has one.
+    #[default]
+    Unknown,
+    One(f64),
+    /// Tests of an eval file can have thresholds of their own.
+    Several,
+}
+
+impl Threshold {
+    fn add(&mut self, threshold: Option<f64>) {
+        *self = match (*self, threshold) {
+            (known, None) => known,
+            (Self::Unknown, Some(threshold)) => Self::One(threshold),
+            (Self::One(known), Some(threshold)) if known == threshold => Self::One(known),
+            (_, Some(_)) => Self::Several,
+        };
+    }
 }
 
 /// Errors of one evaluator and type.
@@ -78,8 +101,8 @@ pub(crate) struct ErrorKind {
 }
 
 /// Keys of the columns.
-pub(crate) const KEYS: [&str; 7] =
-    ["names", "trace_id", "eval_case_id", "prompt", "turns", "file", "why"];
+pub(crate) const KEYS: [&str; 8] =
+    ["names", "trace_id", "eval_case_id", "case", "prompt", "turns", "file", "why"];
 
 /// Keys of the columns of measurements.
 pub(crate) const MEASURED: [&str; 3] = ["latency_ms", "tokens", "tool_calls"];
@@ -91,11 +114,6 @@ const WHY: usize = 200;
 const HEADLINE: usize = 500;
 
 impl Rows {
-    /// Returns true if the next conversation is the first of its case.
-    pub(crate) fn is_first(&mut self, conversation: &ConversationReport) -> bool {
-        *self.cases.entry(Arc::clone(conversation.case())).or_insert(self.count) == self.count
-    }
-
     /// Adds the next conversation.
     pub(crate) fn add(&mut self, conversation: &ConversationReport, name: &str) -> io::Result<()> {
         let file = conversation.trace_file.as_ref().map(|file| {
@@ -110,6 +128,7 @@ impl Rows {
             serde_json::to_string(name)?,
             serde_json::to_string(&conversation.trace_id)?,
             serde_json::to_string(&conversation.eval_case_id)?,
+            serde_json::to_string(&conversation.case)?,
             serde_json::to_string(&conversation.prompt)?,
             conversation.turns.to_string(),
             file.map_or_else(|| "-1".to_owned(), |file| file.to_string()),
@@ -139,6 +158,7 @@ impl Rows {
             slice.add(self.count, values.join(", "));
         }
         self.shortfalls.push(shortfall(conversation));
+        self.cases.entry(Arc::clone(conversation.case())).or_default().push(self.count);
         self.count += 1;
         Ok(())
     }
@@ -208,7 +228,7 @@ impl Column {
             let repeats = evaluation.passed_repeats().filter(|(passed, _)| *passed > 0);
             self.repeats.extend(repeats.map(|it| (row, it)));
         }
-        self.threshold = self.threshold.or(evaluation.threshold);
+        self.threshold.add(evaluation.threshold);
         if self.containment.is_none() {
             self.containment.clone_from(&evaluation.containment);
         }
@@ -265,6 +285,18 @@ pub(crate) fn rounded(number: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threshold_is_known_if_all_evaluations_have_the_same() {
+        let of = |thresholds: &[Option<f64>]| {
+            let mut all = Threshold::default();
+            thresholds.iter().for_each(|it| all.add(*it));
+            all
+        };
+        assert_eq!(of(&[None, None]), Threshold::Unknown);
+        assert_eq!(of(&[None, Some(0.8), Some(0.8), None]), Threshold::One(0.8));
+        assert_eq!(of(&[Some(0.8), Some(0.9), Some(0.9)]), Threshold::Several);
+    }
 
     #[test]
     fn attributes_are_columns_of_places_in_lists_of_their_values() {

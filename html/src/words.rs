@@ -24,6 +24,12 @@ pub struct Words<'w> {
     pub name: Box<dyn FnMut(&ConversationReport) -> String + 'w>,
 }
 
+/// Returns the other tool that a report comes from, with its version; `None` for a report of `evaluator`.
+pub(crate) fn foreign_tool(report: &Report) -> Option<&str> {
+    let tool = report.header.as_deref()?.tool.as_str();
+    (!tool.starts_with("evaluator ")).then_some(tool)
+}
+
 impl fmt::Debug for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { verdict, sentence, .. } = self;

@@ -42,6 +42,9 @@ pub struct EvaluatorSums {
     pub gates: Vec<GateResult>,
 }
 
+/// Number of clusters below which their likeness is not known well enough to say that they hardly matter.
+const FEW_CLUSTERS: u64 = 10;
+
 /// What clusters leave of a number of cases. As text, a clause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -51,7 +54,7 @@ pub struct ClusterEffect {
     /// Number of clusters that they are in.
     pub clusters: u64,
     /// Number of independent cases that would tell as much about the mean, at most `cases`; `None` if that cannot be
-    /// estimated, because there is one cluster or all scores are equal.
+    /// estimated, because there is one cluster or all scores are equal, or if it would be more than the number of fewer than ten clusters.
     pub worth: Option<f64>,
 }
 
@@ -63,6 +66,9 @@ impl fmt::Display for ClusterEffect {
             Some(worth) => write!(f, " are worth about {:.0}", worth.max(1.0)),
             None if clusters == 1 && cases > 1 => {
                 f.write_str(", which tells nothing about other clusters")
+            }
+            None if clusters < FEW_CLUSTERS && cases > clusters => {
+                f.write_str(", too few to tell what they are worth")
             }
             None => Ok(()),
         }
@@ -101,7 +107,10 @@ impl EvaluatorSums {
                 clustering: clustered.map(|it| ClusterEffect {
                     cases: it.n as u64,
                     clusters: it.clusters as u64,
-                    worth: it.effective_n.map(|worth| worth.min(it.n as f64)),
+                    // Few clusters that happen to be alike do not show that others are.
+                    worth: it.effective_n.map(|worth| worth.min(it.n as f64)).filter(|worth| {
+                        it.clusters as u64 >= FEW_CLUSTERS || *worth <= it.clusters as f64
+                    }),
                 }),
                 gates: own.map(|gate| GateResult::new(gate, values, until_decided)).collect(),
             }

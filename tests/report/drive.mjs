@@ -62,6 +62,21 @@ run(program, join(directory, "comparison"), booked(300, 0.1), ["run", "traces.js
 run(program, join(directory, "comparison"), booked(300, 0.13), ["run", "traces.jsonl", "-e", "golden.json", "--transcripts", "all", "--save-run", "new.evalrun", "-o", "summary=new.txt"]);
 report("comparison", {}, ["compare", "base.evalrun", "new.evalrun", "--no-regressions"]);
 
+// Recordings of two cases. In the new run, whose transcripts are not kept, the agent calls too many tools in the second recording of the first one.
+function recordings(calls) {
+  const all = bookings(8, 0).map(({ id, turns: [turn] }, at) => ({ id, turns: [at === 1 ? { ...turn, calls: [...turn.calls, ...Array(calls).fill(turn.calls[0])] } : turn] }));
+  return traces(all).trim().split("\n").map((line, at) => {
+    const it = JSON.parse(line), value = { stringValue: `item-${at >> 2}` };
+    it.resourceSpans[0].resource = { attributes: [{ key: "item", value }, { key: "desk", value: { stringValue: `desk-${at >> 2}` } }] };
+    return JSON.stringify(it);
+  }).join("\n");
+}
+for (const [name, calls, kept] of [["base", 0, "all"], ["new", 2, "none"]]) {
+  run(program, join(directory, "recordings"), { "traces.jsonl": recordings(calls), "eval_config.yaml": config("  - {name: tool_call_count_v1, type: builtin, max: 2}\n") },
+    ["run", "traces.jsonl", "--case-key", "item", "--cluster", "desk", "--by", "desk", "--transcripts", kept, "--save-run", `${name}.evalrun`, "-o", `summary=${name}.txt`]);
+}
+report("recordings", {}, ["compare", "base.evalrun", "new.evalrun", "--no-regressions"]);
+
 // ---- The browser.
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
@@ -194,6 +209,21 @@ async function compare() {
   check((await page.$$("mark")).length > 0, "the differences are marked");
   await go(page, "#/?only=regressed");
   check((await rows(page)) > 0 && (await rows(page)) < 100, "the list can be filtered by what regressed");
+  await page.close();
+}
+async function repeated() {
+  const page = await open("recordings");
+  check(/n = 2 in 2 clusters/.test(await text(page)), "the number of clusters is next to the number of cases");
+  const links = await page.$$eval("a.case[href*='vs=base']", (all) => all.map((it) => it.hash));
+  check(links.length === 1, "a changed case with several recordings is one case");
+  await go(page, links[0]);
+  check(/failed/.test(await text(page, ".evaluation h3")), "the recording that fails is the one that is linked");
+  check(/new run is not in the report/.test(await text(page)) && /This is the base/.test(await text(page)) && (await page.$$(".turn")).length === 1, "the base is shown alone where the new run has no transcript");
+  check(/desk-0/.test(await text(page, ".case-page")), "the page of a conversation has its attributes");
+  await go(page, "#/?only=changed");
+  check((await rows(page)) === 4, "all recordings of a changed case are changed");
+  await go(page, "#/?only=flaky");
+  check((await rows(page)) === 4, "recordings of one case that disagree are flaky");
   await page.close();
 }
 async function print() {
@@ -336,7 +366,7 @@ async function figures() {
   await page.close();
 }
 
-const PARTS = { read, filter, keys, compare, print, hard, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
+const PARTS = { read, filter, keys, compare, repeated, print, hard, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
 const only = process.env.PARTS?.split(",");
 for (const [name, part] of Object.entries(PARTS)) {
   if (only && !only.includes(name)) continue;

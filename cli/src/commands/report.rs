@@ -112,7 +112,12 @@ fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
         );
         return Err(unusable(format!("the saved run has no values of `{missing}`; {hint}")));
     }
-    report.by = by;
+    report.by.clear();
+    for attribute in by {
+        if !report.by.contains(&attribute) {
+            report.by.push(attribute);
+        }
+    }
     Ok(())
 }
 

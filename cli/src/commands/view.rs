@@ -21,6 +21,9 @@ use crate::{args::ViewArgs, exit, render};
 /// Directory of the pages, in the cache.
 const DIRECTORY: &str = "reports";
 
+/// Maximum number of bytes that the name of a page has from its run.
+const STEM: usize = 100;
+
 /// Writes the page of a run, prints its path, and opens it where there is a display.
 pub(super) fn view(args: &ViewArgs) -> Result<u8, u8> {
     let report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
@@ -55,7 +58,11 @@ fn page(runs: &[PathBuf]) -> io::Result<PathBuf> {
     }
     let hash = &digester.finish().to_string()[..16];
     let stem = runs.first().and_then(|run| run.file_stem()).unwrap_or_default();
-    Ok(directory.join(format!("{}-{hash}.html", stem.to_string_lossy())))
+    // The hash follows, in a name that a file system permits.
+    let stem = stem.to_string_lossy();
+    let stem = stem.char_indices().take_while(|(at, character)| at + character.len_utf8() <= STEM);
+    let stem: String = stem.map(|(_, character)| character).collect();
+    Ok(directory.join(format!("{stem}-{hash}.html")))
 }
 
 /// Returns true if a browser can be seen: there is a display of X11 or Wayland, or this is WSL.

@@ -31,7 +31,14 @@ const HEADER: [&str; 11] = [
 /// A conversation cannot be read back, or writing fails.
 pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    let by = report.by.iter().map(|attribute| cell(attribute));
+    // A column has the name of one attribute, and no other column has it.
+    let by = report.by.iter().map(|attribute| {
+        if HEADER.contains(&attribute.as_str()) {
+            format!("by {attribute}")
+        } else {
+            cell(attribute)
+        }
+    });
     writer.write_record(HEADER.into_iter().map(str::to_owned).chain(by))?;
     let mut names = Names::new(report);
     for conversation in report.conversations.iter().without_performance() {

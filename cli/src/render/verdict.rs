@@ -186,7 +186,7 @@ fn gates(report: &Report) -> String {
         if named.peek().is_none() {
             continue;
         }
-        let names: Vec<String> = named.map(named_gate).collect();
+        let names: Vec<String> = named.map(|gate| named_gate(gate, &results)).collect();
         let noun = match (parts.is_empty(), names.len()) {
             (true, 1) => " gate",
             (true, _) => " gates",
@@ -202,9 +202,13 @@ fn gates(report: &Report) -> String {
     parts.join(", ")
 }
 
-/// Returns the evaluator of a gate, and why it is undecided.
-fn named_gate(result: &GateResult) -> String {
-    let name = one_line(&result.gate.evaluator).into_owned();
+/// Returns the evaluator of a gate, what is measured if the evaluator has several gates, and why it is undecided.
+fn named_gate(result: &GateResult, all: &[GateResult]) -> String {
+    let gate = &result.gate;
+    let mut name = one_line(&gate.evaluator).into_owned();
+    if all.iter().filter(|it| it.gate.evaluator == gate.evaluator).count() > 1 {
+        name = format!("{name} {} >= {}", gate.measure, gate.limit);
+    }
     match result.undecided {
         Some(undecided) => format!("{name}: {undecided}"),
         None => name,

@@ -308,6 +308,18 @@ fn cases_of_a_cluster_are_worth_fewer_and_the_report_says_how_many() {
     let check = &saved["evaluators"][0];
     assert_eq!((&check["clusters"], &check["worth_cases"]), (&json!(6), &json!(5.0)));
     assert_eq!(saved["traces"][7]["cluster"], "1");
+    // Few clusters that are alike do not show that all are.
+    let alike = (0..60).map(|number| {
+        recorded(number, if number % 20 == 0 { "bad" } else { "good" }).with("customer", number % 3)
+    });
+    record(&directory, "t.jsonl", alike);
+    let ran = run(&directory, &[&["--gate", gate][..], &cluster, &outputs].concat());
+    assert!(
+        ran.stdout
+            .contains("\ncheck: 60 cases in 3 clusters, too few to tell what they are worth\n"),
+        "{}",
+        ran.stdout
+    );
     // One cluster tells nothing about others.
     record(
         &directory,
@@ -330,7 +342,7 @@ fn clusters_that_share_a_case_count_as_one_and_unknown_ones_too() {
     let directory = directory(recordings);
     let options = ["--case-key", "item", "--cluster", "session", "-o", "overview"];
     let ran = run(&directory, &options).exits(0);
-    assert!(ran.stdout.contains("\ncheck: 5 cases in 3 clusters\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\ncheck: 5 cases in 3 clusters, too few"), "{}", ran.stdout);
     assert!(
         ran.stdout.contains("1 case is in several clusters, which count as one"),
         "{}",
@@ -500,6 +512,16 @@ fn a_configuration_names_the_attributes() {
     assert_eq!(run(&[]).json()["slices"].as_array().unwrap().len(), 2);
     configure("by: [[x]]");
     run(&[]).exits(2).says("c.yaml:1:");
+}
+
+#[test]
+fn an_attribute_has_one_column_with_a_name_of_its_own() {
+    let directory = directory((0..2).map(|number| recorded(number, "good").with("outcome", "x")));
+    let by = ["--by", "outcome", "--by", "outcome"];
+    let report = run(&directory, &[&by[..], &["-o", "csv=c.csv", "-o", "json"]].concat()).exits(0);
+    assert_eq!(report.json()["slices"].as_array().unwrap().len(), 1);
+    let csv = directory.read("c.csv");
+    assert!(csv.lines().next().unwrap().ends_with(",duration_ms,by outcome"), "{csv}");
 }
 
 #[test]

@@ -87,7 +87,9 @@ fn an_evaluator_with_a_gate_is_judged_by_it_alone() {
     }
     // The share that passes is another measure.
     let both = ["--gate", "decent: mean >= 0.4", "--gate", "decent: pass_rate >= 0.4"];
-    run(&directory, &both).exits(1).says("FAILED: 1 gate passes, 1 fails (decent); ");
+    run(&directory, &both)
+        .exits(1)
+        .says("FAILED: 1 gate passes, 1 fails (decent pass_rate >= 0.4); ");
 }
 
 #[test]
@@ -112,6 +114,12 @@ fn undecided_gates_pass_or_fail_where_that_is_asked_for() {
     run(&directory, &[&gate[..], &["fail"]].concat())
         .exits(1)
         .says(", which fails (--inconclusive fail); 40 passed");
+    // Gates of one evaluator are told apart.
+    let gates = ["--gate", "decent: mean >= 0.69", "--gate", "decent: pass_rate >= 0.95"];
+    run(&directory, &gates)
+        .exits(4)
+        .says("2 gates undecided (decent mean >= 0.69: ")
+        .says("; decent pass_rate >= 0.95: ");
 }
 
 #[test]

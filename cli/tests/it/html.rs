@@ -387,6 +387,13 @@ fn view_writes_a_private_page_and_opens_it_where_there_is_a_display() {
     wait_until("the browser is started", || directory.path().join("opened").exists());
     wait_until("its page is named", || directory.read("opened") == file);
     directory.evaluator(&["view", "c.yaml"]).exits(2);
+    // The longest name of a file leaves no room for that of its page.
+    let long = format!("{}.evalrun", "é".repeat(120));
+    fs::rename(directory.path().join("a.evalrun"), directory.path().join(&long)).unwrap();
+    let mut command = directory.command(&["view", &long]);
+    command.env("EVALUATOR_CACHE_DIR", directory.path().join("cache"));
+    command.env("DISPLAY", "").env_remove("WAYLAND_DISPLAY").env_remove("WSL_DISTRO_NAME");
+    finish(command.spawn().unwrap()).exits(0);
 }
 
 #[test]
@@ -441,6 +448,50 @@ fn a_comparison_has_both_runs_side_by_side() {
 }
 
 #[test]
+fn all_recordings_of_a_case_have_its_change_and_its_base() {
+    let directory = directory();
+    // Conversations 0 to 3 are recordings of a case. The second one fails in the new run.
+    let recorded = recording(8).lines().enumerate().fold(String::new(), |mut text, (at, line)| {
+        let mut span: Value = serde_json::from_str(line).unwrap();
+        let mut add = |key: &str, value: String| {
+            let attribute = json!({"key": key, "value": {"stringValue": value}});
+            span["attributes"].as_array_mut().unwrap().push(attribute);
+        };
+        add("item", format!("item-{}", at / 4));
+        add("desk", format!("desk-{}", at / 4));
+        let _ = writeln!(text, "{span}");
+        text
+    });
+    directory.file("items.jsonl", recorded);
+    directory.script(
+        "turns",
+        r#"n=$(grep -o '<[0-9]*>' | head -1 | tr -d '<>'); score=1
+        [ "$n" = "$(cat bad)" ] && score=0.25
+        echo "{\"score\": $score}""#,
+    );
+    directory.file("t.yaml", "evaluators: [{name: turns, type: code, path: turns}]");
+    for (bad, file, code) in [("none", "base.evalrun", 0), ("1", "new.evalrun", 1)] {
+        directory.file("bad", bad);
+        let run = ["run", "items.jsonl", "-c", "t.yaml", "--case-key", "item", "--cluster", "desk"];
+        evaluator(&directory, &[&run[..], &["--by", "desk", "--save-run", file]].concat(), code);
+    }
+    let compare =
+        ["compare", "base.evalrun", "new.evalrun", "--no-regressions", "-o", "html=c.html"];
+    evaluator(&directory, &compare, 0);
+    let Page { data, cases } = page(&directory, "c.html");
+    let changes = &data["comparison"]["evaluators"][0]["changes"];
+    assert_eq!((&changes[0]["case"], &changes[1]), (&json!("item-0"), &Value::Null));
+    assert_eq!((&changes[0]["row"], &changes[0]["rows"]), (&json!(1), &json!([0, 1, 2, 3])));
+    assert!(cases.values().all(|case| case["base"]["evaluations"].is_array()));
+    assert_eq!(
+        (&cases[&4]["cluster"], &cases[&4]["labels"]["desk"]),
+        (&json!("desk-1"), &json!(["desk-1"]))
+    );
+    assert_eq!(data["conversations"]["case"][4], "item-1");
+    assert_eq!(data["evaluators"][0]["clusters"], 2);
+}
+
+#[test]
 fn runs_of_other_tools_have_pages_and_comparisons() {
     let runs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/producers/runs");
     let recorded = |name: &str| runs.join(name).display().to_string();
@@ -453,6 +504,13 @@ fn runs_of_other_tools_have_pages_and_comparisons() {
         assert!(matches!(ran.code, Some(0 | 1 | 3)), "{}", ran.stderr);
         let whole = page(&directory, "new.html");
         assert!(whole.data["run"]["tool"].is_string() && !whole.cases.is_empty());
+        let foreign = whole.data["foreign"].as_str().unwrap();
+        assert_eq!(
+            whole.data["notes"],
+            json!([format!("Results of {foreign} have no transcripts.")])
+        );
+        assert!(whole.data["made_by"].as_str().unwrap().starts_with("evaluator "));
+        assert_eq!(whole.data["run"]["policy"], Value::Null);
         let args = ["compare", &base, &new, "--allow-changed", "all", "-o", "html=both.html"];
         directory.evaluator(&args);
         let both = page(&directory, "both.html");

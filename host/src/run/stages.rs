@@ -451,7 +451,11 @@ pub(super) fn with_policy(config: &Config) -> Report {
     report.gates.clone_from(&config.gates);
     report.inconclusive = config.inconclusive;
     report.until_decided = config.until_decided.then_some(config.seed);
-    report.by.clone_from(&config.by);
+    for attribute in &config.by {
+        if !report.by.contains(attribute) {
+            report.by.push(attribute.clone());
+        }
+    }
     report
 }
 
