@@ -54,7 +54,9 @@ fn without_time(text: &str) -> Value {
 
 /// A report in any form without numbers, and without the blanks and rules whose length depends on them.
 fn without_numbers(text: &str) -> Vec<String> {
-    // Compressed text has all of its numbers in it.
+    // Compressed text has all of its numbers in it, and the id of a run is random.
+    let id = text.split_once("\"id\":\"").and_then(|(_, rest)| Some(rest.split_once('"')?.0));
+    let text = id.map_or_else(|| text.to_owned(), |id| text.replace(id, ""));
     let lines = text.lines().filter(|line| !line.contains("id=\"block-"));
     let words = lines.flat_map(str::split_whitespace).map(|word| {
         let bare = word.replace(|c: char| c.is_ascii_digit() || ".-".contains(c), "");
@@ -125,7 +127,9 @@ fn every_form_of_report_is_the_same_when_nothing_is_held_in_memory() {
         // These name a bounded number of conversations.
         let is_short = ["overview", "openmetrics", "github"].contains(&form);
         assert!(held.contains("picky") && (is_short || held.contains(&id(19))), "{held}");
-        assert_eq!(without_numbers(&held), without_numbers(&written), "{form}");
+        let (one, other) = (without_numbers(&held), without_numbers(&written));
+        let different = one.iter().zip(&other).find(|(one, other)| one != other);
+        assert_eq!((one.len(), different), (other.len(), None), "{form}");
         if form == "json" {
             assert_eq!(without_time(&held), without_time(&written));
         }

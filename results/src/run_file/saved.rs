@@ -87,18 +87,22 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
         }
     }
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
-    for file in empty {
-        report.partial = Some(Partial::Unfinished);
-        let length = fs::metadata(file).map_err(|error| unreadable(file, error.into()))?.len();
-        let what = if length == 0 { "is empty" } else { "ends inside its first line" };
-        report.errors.push(format!(
-            "{} {what}: its run was killed before the first evaluation, or still reads the traces; run it again",
-            file.display()
-        ));
-    }
+    empty.into_iter().try_for_each(|file| without_header(&mut report, file))?;
     slice_by_all(&mut report, &recorded);
     report.conversations = collector.finish();
     Ok(report)
+}
+
+/// Notes that a run was killed before its file had a header.
+fn without_header(report: &mut Report, file: &Path) -> Result<(), RunFileError> {
+    report.partial = Some(Partial::Unfinished);
+    let length = fs::metadata(file).map_err(|error| unreadable(file, error.into()))?.len();
+    let what = if length == 0 { "is empty" } else { "ends inside its first line" };
+    report.errors.push(format!(
+        "{} {what}: its run was killed before the first evaluation, or still reads the traces; run it again",
+        file.display()
+    ));
+    Ok(())
 }
 
 /// Leaves out slices by attributes that a part did not record, with a warning. `recorded` has the attributes of each part.

@@ -226,7 +226,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns, gate)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns, repeat, gate)",
         ),
         (
             "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
@@ -254,7 +254,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: safety_v1, type: builtin, path: a.py}]",
-            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns, gate)",
+            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns, repeat, gate)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
