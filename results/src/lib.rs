@@ -73,7 +73,7 @@ pub use model::{
 pub use noise::{Disagreeing, EvaluatorNoise, VarianceShares};
 pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
-pub use slices::{Slice, Slices};
+pub use slices::{RECORDED_ATTRIBUTES, Slice, Slices};
 pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use evaluator_json::Object;
 use evaluator_traces::conversation::{Labels, PerformanceMetrics};
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -52,6 +53,45 @@ pub struct JudgeUsage {
     pub currency: Option<String>,
     /// Models that servers reported, by the requested model, where they differ.
     pub reported: BTreeMap<String, Vec<String>>,
+}
+
+impl JudgeUsage {
+    /// Adds the calls of another part of the run. Returns their cost if it cannot be added, e.g. one in another currency.
+    #[must_use]
+    pub(crate) fn append(&mut self, part: Self) -> Option<String> {
+        let Self { calls, requests, replayed, failed, input_tokens, output_tokens, .. } = part;
+        for (sum, count) in [
+            (&mut self.calls, calls),
+            (&mut self.requests, requests),
+            (&mut self.replayed, replayed),
+            (&mut self.failed, failed),
+            (&mut self.input_tokens, input_tokens),
+            (&mut self.output_tokens, output_tokens),
+            (&mut self.uncounted, part.uncounted),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+        for (model, names) in part.reported {
+            let known = self.reported.entry(model).or_default();
+            known.extend(names);
+            known.sort();
+            known.dedup();
+        }
+        let cost = part.cost?;
+        let Some(known) = &self.cost else {
+            (self.cost, self.currency) = (Some(cost), part.currency);
+            return None;
+        };
+        let [one, other] = [known, &cost].map(|it| it.parse::<Decimal>().ok());
+        let sum = one.zip(other).and_then(|(one, other)| one.checked_add(other));
+        match sum.filter(|_| self.currency == part.currency) {
+            Some(sum) => {
+                self.cost = Some(sum.normalize().to_string());
+                None
+            }
+            None => Some(format!("{cost} {}", part.currency.unwrap_or_default())),
+        }
+    }
 }
 
 /// Reason why a run ended before everything was evaluated. As text, it is a clause of a sentence.
@@ -260,5 +300,33 @@ impl EvaluationReport {
     #[must_use]
     pub fn was_run(&self) -> bool {
         self.error_type != Some(NOT_RUN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(calls: u64, cost: Option<&str>, currency: &str) -> JudgeUsage {
+        let reported = [("m".to_owned(), vec![currency.to_owned()])].into();
+        let (cost, currency) = (cost.map(str::to_owned), Some(currency.to_owned()));
+        JudgeUsage { calls, cost, currency, reported, ..JudgeUsage::default() }
+    }
+
+    #[test]
+    fn costs_of_parts_are_added_to_the_last_digit() {
+        let mut all = JudgeUsage::default();
+        for (part, expected) in [
+            (usage(1, None, "EUR"), None),
+            (usage(2, Some("0.1"), "EUR"), Some("0.1")),
+            (usage(3, Some("0.20"), "EUR"), Some("0.3")),
+        ] {
+            assert_eq!(all.append(part), None);
+            assert_eq!(all.cost.as_deref(), expected);
+        }
+        assert_eq!((all.calls, all.currency.as_deref()), (6, Some("EUR")));
+        assert_eq!(all.append(usage(1, Some("1"), "USD")).as_deref(), Some("1 USD"));
+        assert_eq!((all.calls, all.cost.as_deref()), (7, Some("0.3")));
+        assert_eq!(all.reported["m"], ["EUR", "USD"]);
     }
 }

@@ -8,6 +8,10 @@ use std::{
 
 use super::{CaseValues, Estimate, EvaluatorSums, Report};
 
+/// Attributes whose values are in every run file, so that every report can be sliced by them: service, model, agent.
+pub const RECORDED_ATTRIBUTES: [&str; 3] =
+    ["service.name", "gen_ai.request.model", "gen_ai.agent.name"];
+
 /// Number of values that have a slice.
 const VALUES: usize = 1000;
 

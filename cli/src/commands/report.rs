@@ -10,7 +10,7 @@ use evaluator_host::{
     config::OutputFormat,
     document::did_you_mean,
     files::{WriteOptions, atomic_write, is_replaced},
-    report::{Gate, GateResult, Report, Undecided, run_file},
+    report::{Gate, GateResult, Partial, Report, RunningGate, Undecided, run_file},
 };
 
 use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
@@ -44,16 +44,35 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     }
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
-    let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
+    let mut report = run_file::read_sliced(&args.runs, args.parts, &args.by).map_err(unusable)?;
     let given = args.gates.gates.clone();
     gated(&mut report, args.gates).map_err(unusable)?;
+    ensure_whole(&report, &given, args.baseline.baseline.is_some()).map_err(unusable)?;
     enough_recordings(&report, &given).map_err(unusable)?;
-    sliced(&mut report, args.by)?;
+    ensure_recorded(&report, &args.by)?;
     baseline.compare(&mut report)?;
     let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     let code = baseline.update(&report, code);
     render::verdict(&report, code, verbose > 0);
     Ok(code)
+}
+
+/// Checks that a run that ended with its gates is not asked for what needs all cases: which ones it has depends on their
+/// results.
+fn ensure_whole(report: &Report, given: &[Gate], has_baseline: bool) -> Result<(), String> {
+    if report.partial != Some(Partial::Decided) {
+        return Ok(());
+    }
+    let what = if has_baseline {
+        "a comparison".to_owned()
+    } else if let Some(gate) = given.iter().find(|it| RunningGate::new(it).is_none()) {
+        format!("`{gate}`")
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "the run ended when all gates were decided, and {what} needs all cases; run it again without `--until-decided`"
+    ))
 }
 
 /// Checks that gates of the command line do not need more recordings of a case than the run has.
@@ -93,8 +112,8 @@ fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
     flags.overrides().apply(gates, inconclusive, &evaluators)
 }
 
-/// Slices a saved run by attributes of the command line instead of those of the run.
-fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
+/// Checks that a saved run has values of the attributes of the command line.
+fn ensure_recorded(report: &Report, by: &[String]) -> Result<(), u8> {
     if by.is_empty() {
         return Ok(());
     }
@@ -111,12 +130,6 @@ fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
             },
         );
         return Err(unusable(format!("the saved run has no values of `{missing}`; {hint}")));
-    }
-    report.by.clear();
-    for attribute in by {
-        if !report.by.contains(&attribute) {
-            report.by.push(attribute);
-        }
     }
     Ok(())
 }

@@ -36,10 +36,12 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let inputs: Vec<PathBuf> = inputs.chain(named.into_iter().flatten()).cloned().collect();
     let cassette = args.judge.judge_cassette.clone();
     let planned = Planned::new(&mut args, &runner);
-    let configured = planned.as_ref().ok().and_then(Planned::baseline);
+    let files = PlanFiles::of(planned.as_ref().ok(), &args);
     let saved = args.save_run.iter().map(|file| ("--save-run", file));
     let cassette = cassette.iter().map(|file| ("--judge-cassette", file));
-    begin(&reports, inputs.iter().chain(configured), saved.chain(cassette))?;
+    let written = files.written.iter().map(|(option, file)| (*option, file));
+    let written = saved.chain(cassette).chain(written);
+    begin(&reports, inputs.iter().chain(&files.read), written)?;
     let mut config = match planned? {
         Planned::EvalFile(file) => return eval_file::run(&file, args, verbose, runner),
         Planned::Traces(config) => *config,
@@ -67,10 +69,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
-    let default = || {
-        let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
-        default_file(config.file.as_deref(), names)
-    };
+    let default = || default_run_file(&config);
     runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
     request.options = Some(args.options);
@@ -101,13 +100,54 @@ impl Planned {
         args.traces.iter().try_for_each(|path| refuse_program(path, runner)).map_err(unusable)?;
         configuration(args, runner).map(|config| Self::Traces(Box::new(config)))
     }
+}
 
-    /// Returns the baseline that the configuration names.
-    fn baseline(&self) -> Option<&PathBuf> {
-        match self {
-            Self::EvalFile(_) => None,
-            Self::Traces(config) => config.baseline.as_ref(),
+/// Returns the run file of `--resume` without a name.
+fn default_run_file(config: &Config) -> PathBuf {
+    let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
+    default_file(config.file.as_deref(), names)
+}
+
+/// Files that no argument names, and no report may replace.
+#[derive(Default)]
+struct PlanFiles {
+    read: Vec<PathBuf>,
+    /// Those that are written, each with the option or the key that has it written.
+    written: Vec<(&'static str, PathBuf)>,
+}
+
+impl PlanFiles {
+    /// Returns those of a plan. Without one, the configurations that may be the reason count.
+    fn of(planned: Option<&Planned>, args: &RunArgs) -> Self {
+        let mut files = Self::default();
+        let default = match planned {
+            None => {
+                files.read.extend(discovery::candidates().into_iter().map(PathBuf::from));
+                return files;
+            }
+            Some(Planned::EvalFile(file)) => default_file(Some(file), []),
+            Some(Planned::Traces(config)) => {
+                files.add(config);
+                default_run_file(config)
+            }
+        };
+        if args.resume && args.save_run.is_none() {
+            files.written.push(("--resume", default));
         }
+        files
+    }
+
+    fn add(&mut self, config: &Config) {
+        let named = [&config.file, &config.eval_set, &config.baseline];
+        self.read.extend(named.into_iter().flatten().cloned());
+        let programs = config.evaluators.iter().filter_map(|it| match &it.kind {
+            EvaluatorKind::Code(code) => Some(code.path.clone()),
+            _ => None,
+        });
+        self.read.extend(programs);
+        let judges = config.evaluators.iter().filter_map(EvaluatorConfig::judge);
+        let cassettes = judges.chain([&config.judge]).filter_map(|it| it.cassette.clone());
+        self.written.extend(cassettes.map(|file| ("the key `cassette`", file)));
     }
 }
 

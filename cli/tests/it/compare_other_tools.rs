@@ -124,6 +124,54 @@ fn several_providers_are_several_cases_of_a_test() {
 }
 
 #[test]
+fn providers_and_prompts_with_one_label_are_different_cases() {
+    let directory = Directory::new();
+    let of_all = |edit: fn(&mut Value)| {
+        write_edited(&directory, "new.json", "promptfoo-providers", |it| {
+            let results = it["results"]["results"].as_array_mut().unwrap();
+            results.iter_mut().for_each(edit);
+        });
+        let ran = directory.evaluator(&["report", "new.json", "-o", "json"]).exits(1);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let all = report["traces"].as_array().unwrap();
+        let mut cases: Vec<String> = all.iter().map(|it| it["eval_case_id"].to_string()).collect();
+        let conversations = cases.len();
+        cases.sort();
+        cases.dedup();
+        assert_eq!(cases.len(), conversations, "{cases:?}");
+        cases
+    };
+    let cases = of_all(|it| it["provider"]["label"] = json!("agent"));
+    assert!(cases.contains(&"\"France\"".to_owned()), "{cases:?}");
+    assert!(cases.contains(&"\"France #2\"".to_owned()), "{cases:?}");
+    // The same provider with two prompts of one label.
+    of_all(|it| {
+        it["provider"] = json!({"id": "echo"});
+        it["prompt"]["label"] = json!("ask");
+    });
+    // A repetition has the number of its provider.
+    write_edited(&directory, "new.json", "promptfoo-repeats", |it| {
+        let results = it["results"]["results"].as_array_mut().unwrap();
+        let mut others = results.clone();
+        for other in &mut others {
+            other["promptIdx"] = json!(1);
+            other["id"] = json!(format!("{} of 2", other["id"]));
+        }
+        results.append(&mut others);
+        for key in ["successes", "failures", "errors"] {
+            let count = it["results"]["stats"][key].as_u64().unwrap();
+            it["results"]["stats"][key] = json!(2 * count);
+        }
+    });
+    let ran = directory.evaluator(&["report", "new.json", "-o", "json"]).exits(1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let all = report["traces"].as_array().unwrap();
+    for case in ["Japan", "Japan #2"] {
+        assert_eq!(all.iter().filter(|it| it["eval_case_id"] == case).count(), 3, "{case}");
+    }
+}
+
+#[test]
 fn tests_with_one_description_are_told_apart_by_their_variables() {
     let directory = Directory::new();
     let text = fs::read_to_string(recorded("promptfoo-base")).unwrap();

@@ -85,6 +85,48 @@ fn a_run_ends_when_its_gate_is_decided_and_what_was_not_run_fails_nothing() {
 }
 
 #[test]
+fn a_run_that_ends_with_its_gates_is_no_part_of_another() {
+    let directory = directory(60);
+    let gate = ["--gate", "perfect: mean >= 0.5"];
+    let save = |file| [&gate[..], &["--save-run", file]].concat();
+    run(&directory, &["perfect"], &save("decided.evalrun")).exits(0);
+    // Other conversations.
+    let text = directory.read("t.json").replace("\"traceId\":\"", "\"traceId\":\"f");
+    directory.file("t.json", text);
+    run(&directory, &["perfect"], &save("more.evalrun")).exits(0);
+    let whole = [&["t.json", "--evaluator", "perfect"], &save("whole.evalrun")[..]].concat();
+    directory.run(&whole).exits(0);
+    for (first, second) in [("decided", "whole"), ("whole", "decided"), ("decided", "more")] {
+        let files = [first, second].map(|it| format!("{it}.evalrun"));
+        directory
+            .evaluator(&["report", &files[0], &files[1], "--parts"])
+            .exits(2)
+            .says("are not parts of one run: one of them ends as soon as its gates are decided")
+            .reports_nothing();
+    }
+}
+
+#[test]
+fn a_run_that_ended_with_its_gates_is_not_asked_for_what_needs_all_cases() {
+    let directory = directory(60);
+    let gate = ["--gate", "perfect: mean >= 0.5"];
+    let whole = ["t.json", "--evaluator", "perfect", "--save-run", "whole.evalrun"];
+    directory.run(&whole).exits(0);
+    run(&directory, &["perfect"], &[&gate[..], &["--save-run", "r.evalrun"]].concat()).exits(0);
+    let report =
+        |options: &[&str]| directory.evaluator(&[&["report", "r.evalrun"], options].concat());
+    let no_worse = ["--no-worse-than", "0.5", "--allow-missing"];
+    for (options, what) in [
+        (&["--gate", "perfect: pass^1 >= 0.5"][..], "`perfect: pass^1 >= 0.5`"),
+        (&[&["--baseline", "whole.evalrun"], &no_worse[..]].concat(), "a comparison"),
+    ] {
+        let says = format!("the run ended when all gates were decided, and {what} needs all cases");
+        report(options).exits(2).says(&says).reports_nothing();
+    }
+    report(&["--gate", "perfect: pass_rate >= 0.5"]).exits(0);
+}
+
+#[test]
 fn an_evaluator_whose_gate_is_decided_is_not_asked_again() {
     let directory = directory(60);
     let gates = ["--gate", "perfect: mean >= 0.5", "--gate", "other: pass_rate >= 0.7"];

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use crate::support::{Directory, Ran, finish, trace};
+use crate::support::{Directory, Ran, eval_set, finish, trace};
 
 fn directory() -> Directory {
     let directory = Directory::new();
@@ -231,6 +231,61 @@ fn a_report_never_replaces_what_else_the_command_writes() {
     assert!(new.iter().all(|file| !file.exists()));
     // A run that was saved is still resumed.
     run(&["--save-run", "r.evalrun", "--resume", "-o", "json=r.json"]).exits(0);
+}
+
+#[test]
+fn a_report_never_replaces_a_file_that_only_the_configuration_names() {
+    let directory = directory();
+    let trace = trace("k01_traj_exact");
+    let judge =
+        "{name: judged, type: llm_judge, prompt: Is it good?, judge: {cassette: own.jsonl}}";
+    let config = format!(
+        "eval_set: set.json\njudge: {{cassette: cas.jsonl}}\nevaluators:\n  - {{name: good, type: code, path: good}}\n  - {judge}\n"
+    );
+    directory.file("eval_config.yaml", &config);
+    let files = ["eval_config.yaml", "good", "set.json", "cas.jsonl", "own.jsonl"];
+    directory.file("set.json", fs::read_to_string(eval_set("library")).unwrap());
+    directory.file("cas.jsonl", "");
+    directory.file("own.jsonl", "");
+    let before = files.map(|file| directory.read(file));
+    for file in files {
+        let report = format!("json=./{file}");
+        let args = [trace.as_str(), "-o", "junit=j.xml", "-o", &report];
+        let ran = directory.run(&args).exits(2).reports_nothing();
+        ran.says(if file.ends_with(".jsonl") {
+            " is the file of the key `cassette` of this command; write the report to another file"
+        } else {
+            " is an input of this command; write the report to another file"
+        });
+    }
+    // Nor one with an error.
+    directory.file("eval_config.yaml", "evaluators: 5\n");
+    let args = [trace.as_str(), "-o", "json=eval_config.yaml"];
+    directory.run(&args).exits(2).says("eval_config.yaml is an input of this command");
+    assert_eq!(directory.read("eval_config.yaml"), "evaluators: 5\n");
+    directory.file("eval_config.yaml", &config);
+    assert_eq!(files.map(|file| directory.read(file)), before);
+    assert!(!directory.path().join("j.xml").exists());
+}
+
+#[test]
+fn a_report_never_replaces_the_file_of_a_resumed_run() {
+    let directory = directory();
+    run(&directory, &["--resume"]).exits(0);
+    let state = directory.path().join(".evaluator");
+    let is_run = |name: &String| name.ends_with(".evalrun");
+    let names = fs::read_dir(&state).unwrap();
+    let mut names = names.map(|it| it.unwrap().file_name().into_string().unwrap());
+    let file = format!(".evaluator/{}", names.find(is_run).unwrap());
+    let saved = directory.read(&file);
+    let report = format!("json={file}");
+    run(&directory, &["--resume", "-o", &report])
+        .exits(2)
+        .reports_nothing()
+        .says("is the file of --resume of this command; write the report to another file");
+    assert_eq!(directory.read(&file), saved);
+    // Without the option, it is none of the command.
+    run(&directory, &["-o", &report]).exits(0);
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Runner;
 use crate::{
-    config::Config, conversation::Conversation, models::Redactor, report::ConversationReport,
+    config::Config,
+    conversation::Conversation,
+    models::Redactor,
+    report::{ConversationReport, RECORDED_ATTRIBUTES},
 };
-
-/// Attributes whose values are in every run file, so that every report can be sliced by them: service, model, agent.
-const RECORDED: [&str; 3] = ["service.name", "gen_ai.request.model", "gen_ai.agent.name"];
 
 /// The attributes by which a run tells conversations apart.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ impl Attributes {
     /// Returns all whose values are read.
     pub(super) fn all(&self) -> Vec<&str> {
         let mut all: Vec<&str> =
-            self.asked().map(|(_, attribute)| attribute).chain(RECORDED).collect();
+            self.asked().map(|(_, attribute)| attribute).chain(RECORDED_ATTRIBUTES).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -75,8 +75,9 @@ impl Attributes {
         };
         report.case = if report.eval_case_id.is_none() { first(&self.case_key) } else { None };
         report.cluster = first(&self.cluster);
-        let is_label =
-            |name: &&String| self.by.contains(*name) || RECORDED.contains(&name.as_str());
+        let is_label = |name: &&String| {
+            self.by.contains(*name) || RECORDED_ATTRIBUTES.contains(&name.as_str())
+        };
         let labels = conversation.labels.iter().filter(|(name, _)| is_label(name));
         report.labels = labels.map(|(name, values)| (name.clone(), values.clone())).collect();
     }

@@ -44,7 +44,7 @@ pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
-pub use saved::read;
+pub use saved::{read, read_sliced};
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter};
 

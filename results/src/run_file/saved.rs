@@ -16,7 +16,10 @@ use super::{
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     store::{Lines, Span, Store},
 };
-use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
+use crate::{
+    Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, RECORDED_ATTRIBUTES, Report,
+    Tally,
+};
 
 /// Reads the report of a saved run. Several files are parts of one run: runs of one plan on different conversations. Nothing in
 /// two files shows whether their traces were divided or belong to two versions of an agent, so runs over
@@ -30,16 +33,42 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 ///
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
-    let mut report = read_parts(files, are_parts)?;
+    read_sliced(files, are_parts, &[])
+}
+
+/// Reads the report of a saved run as [`read`] does, sliced by other attributes than those of the run if `by` has any.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_sliced(
+    files: &[PathBuf],
+    are_parts: bool,
+    by: &[String],
+) -> Result<Report, RunFileError> {
+    let (mut report, recorded) = read_parts(files, are_parts)?;
+    if !by.is_empty() {
+        report.by.clear();
+        add_attributes(&mut report.by, by);
+    }
+    slice_by_all(&mut report, &recorded);
     report.files = files.to_vec();
     Ok(report)
 }
 
-fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
+/// The attributes that a part of a run recorded.
+type Recorded<'f> = (&'f PathBuf, BTreeSet<String>);
+
+/// Reads the report, and the attributes of each part.
+fn read_parts(
+    files: &[PathBuf],
+    are_parts: bool,
+) -> Result<(Report, Vec<Recorded<'_>>), RunFileError> {
     if let [file] = files
         && is_foreign(file)
     {
-        return foreign::read(file).map_err(|error| unreadable(file, error));
+        let report = foreign::read(file).map_err(|error| unreadable(file, error))?;
+        return Ok((report, Vec::new()));
     }
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
@@ -88,9 +117,17 @@ fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError
     }
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
     empty.into_iter().try_for_each(|file| without_header(&mut report, file))?;
-    slice_by_all(&mut report, &recorded);
     report.conversations = collector.finish();
-    Ok(report)
+    Ok((report, recorded))
+}
+
+/// Adds attributes, each once.
+fn add_attributes(by: &mut Vec<String>, more: &[String]) {
+    for attribute in more {
+        if !by.contains(attribute) {
+            by.push(attribute.clone());
+        }
+    }
 }
 
 /// Notes that a run was killed before its file had a header.
@@ -105,11 +142,13 @@ fn without_header(report: &mut Report, file: &Path) -> Result<(), RunFileError> 
     Ok(())
 }
 
-/// Leaves out slices by attributes that a part did not record, with a warning. `recorded` has the attributes of each part.
-fn slice_by_all(report: &mut Report, recorded: &[(&PathBuf, BTreeSet<String>)]) {
+/// Leaves out slices by attributes that a part did not record, with a warning. A single file is sliced by everything.
+fn slice_by_all(report: &mut Report, recorded: &[Recorded<'_>]) {
     let Report { by, warnings, .. } = report;
     by.retain(|attribute| {
-        let without = recorded.iter().find(|(_, own)| !own.contains(attribute));
+        // Their values are in every file: conversations without one have none.
+        let is_in_all = recorded.len() < 2 || RECORDED_ATTRIBUTES.contains(&attribute.as_str());
+        let without = recorded.iter().find(|(_, own)| !is_in_all && !own.contains(attribute));
         if let Some((file, _)) = without {
             warnings.push(format!(
                 "the parts are not sliced by `{attribute}`, because {} did not record it; name it with --by when you run each part",
@@ -361,12 +400,13 @@ fn merge(report: &mut Report, part: Report) {
     report.unrecorded_cases.retain(|case| cases.contains(case));
     report.reused =
         report.reused.zip(part.reused).map(|(first, second)| first.saturating_add(second));
-    report.partial = report.partial.or(part.partial);
-    for attribute in part.by {
-        if !report.by.contains(&attribute) {
-            report.by.push(attribute);
-        }
+    if let Some(judges) = part.judges
+        && let Some(cost) = report.judges.get_or_insert_default().append(judges)
+    {
+        report.warnings.push(format!("the cost of judges in one part, {cost}, is not added"));
     }
+    report.partial = report.partial.or(part.partial);
+    add_attributes(&mut report.by, &part.by);
 }
 
 /// The first difference between what two runs measure; `None` if they are of the same plan.
@@ -377,6 +417,12 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
     }
     if first.report.inconclusive != second.report.inconclusive {
         return Some("undecided gates do not mean the same in both".to_owned());
+    }
+    if first.seed.is_some() || second.seed.is_some() {
+        // Which cases it has depends on their results, so no gate may count them with others.
+        return Some(
+            "one of them ends as soon as its gates are decided (`until_decided`)".to_owned(),
+        );
     }
     if first.plan.is_some() && first.plan == second.plan {
         return None;

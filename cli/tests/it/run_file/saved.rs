@@ -201,23 +201,59 @@ fn parts_are_sliced_by_what_all_of_them_recorded() {
     part(&five, "1.evalrun", &[operation, model]);
     part(&one, "2.evalrun", &[]);
     part(&one, "3.evalrun", &[operation]);
-    let report = |first: &str, second: &str| {
-        let ran = evaluator(&directory, &["report", first, second, "--parts", "-o", "json"], &[]);
-        let json = ran.json();
+    let sliced = |first: &str, second: &str, by: &[&str]| {
+        let args = [&["report", first, second, "--parts", "-o", "json"], by].concat();
+        let json = evaluator(&directory, &args, &[]).json();
         let by = json["slices"].as_array().into_iter().flatten();
         let by: Vec<String> = by.map(|it| it["by"].as_str().unwrap().to_owned()).collect();
         (by, json["warnings"].to_string())
     };
+    let report = |first: &str, second: &str| sliced(first, second, &[]);
     for (first, second) in [("1.evalrun", "2.evalrun"), ("2.evalrun", "1.evalrun")] {
         let (by, warnings) = report(first, second);
         assert_eq!(by, [model], "{first}");
         let says = format!("the parts are not sliced by `{operation}`, because 2.evalrun did not");
         assert!(warnings.contains(&says), "{warnings}");
     }
+    // So are they by an option.
+    let (by, warnings) = sliced("1.evalrun", "2.evalrun", &["--by", operation, "--by", model]);
+    assert_eq!(by, [model]);
+    let says = format!("the parts are not sliced by `{operation}`, because 2.evalrun did not");
+    assert!(warnings.contains(&says), "{warnings}");
+    // Every file has the names of agents: conversations without one have none.
+    part(&trace("k01_traj_exact"), "4.evalrun", &[]);
+    let agent = "gen_ai.agent.name";
+    let (by, warnings) = sliced("4.evalrun", "1.evalrun", &["--by", agent]);
+    assert_eq!(by, [agent], "{warnings}");
     let (mut by, warnings) = report("3.evalrun", "1.evalrun");
     by.sort();
     assert_eq!(by, [operation, model]);
     assert!(!warnings.contains("not sliced"), "{warnings}");
+}
+
+#[test]
+fn calls_of_judges_are_those_of_all_parts() {
+    let directory = Directory::new();
+    let reply = r#"cat >/dev/null; echo '{"text": "{\"reasoning\": \"r\", \"score\": 1}"}'"#;
+    directory.script("model", reply);
+    let entry = "{name: good, type: llm_judge, prompt: 'Good? {{ response }}', judge: {model: 'command:model', samples: 1}}";
+    directory.file("c.yaml", format!("evaluators: [{entry}]\n"));
+    for (name, file) in
+        [("i11_five_traces_plain", "1.evalrun"), ("a01_otlp_basic_parts", "2.evalrun")]
+    {
+        let traces = trace(name);
+        evaluator(&directory, &["run", &traces, "-c", "c.yaml", "--save-run", file], &[]);
+    }
+    let calls = |files: &[&str]| {
+        let ran = evaluator(&directory, &[&["report", "--parts"], files].concat(), &[]);
+        let line = ran.stderr.lines().find(|line| line.contains("judges: ")).unwrap_or("none");
+        line.split(", ").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        ["1.evalrun", "2.evalrun"].map(|it| calls(&[it])),
+        ["judges: 5 calls", "judges: 1 call"]
+    );
+    assert_eq!(calls(&["2.evalrun", "1.evalrun"]), "judges: 6 calls");
 }
 
 #[test]

@@ -306,7 +306,7 @@ struct Cases {
     ambiguous: BTreeSet<String>,
     has_providers: bool,
     has_prompts: bool,
-    /// Names of the cases that were met, by the name that the test gives and by the digest of the test.
+    /// Names of the cases that were met, by the name that the test gives and by the digest of the test and its column.
     names: BTreeMap<(String, String), String>,
     taken: BTreeSet<String>,
 }
@@ -341,6 +341,8 @@ impl Cases {
             ("description", of_test("description")),
             ("options", of_test("options")),
             ("provider", of_test("provider")),
+            // The column: a provider with a prompt. Others may have the same labels.
+            ("promptIdx", result.get("promptIdx").cloned().unwrap_or_default()),
         ]);
         let key = (self.plain(result), digest(&test).to_string());
         if let Some(name) = self.names.get(&key) {

@@ -403,10 +403,12 @@ impl<'w> Walk<'w> {
         Ok((mem::replace(&mut self.out, outer), result))
     }
 
-    /// Reads the value that starts here, with its location. A repeated key in it is an error of the file.
+    /// Reads the value of the last key, with its location. A repeated key in it is an error of the file, and spans in it are
+    /// unusable.
     pub(in crate::trace) fn located_value(&mut self) -> Result<(Location, Value), Stop> {
         let start = self.scanner.offset();
-        let mut value = self.scanner.value()?;
+        let (unread, mut value) = self.searched_value()?;
+        unread.iter().for_each(|key| self.add_unread(key));
         if let Value::Object(object) = &mut value
             && let Some(key) = take_repeated_key(object)
         {

@@ -65,6 +65,7 @@ fn spans_in_the_data_of_an_export_document_are_reported() {
         format!(r#"[{{"spans": [[{lost}]]}}]"#),
         format!(r#"[{{"spans": [{of_jaeger}]}}]"#),
         format!(r#"{{"a": {lost}}}"#),
+        format!(r#"[{{"processes": {{"p": {lost}}}}}]"#),
     ] {
         let member = format!("\"data\": {data}");
         assert_eq!(left_out(&[OTLP, &member]), expected, "{member}");
@@ -76,6 +77,36 @@ fn spans_in_the_data_of_an_export_document_are_reported() {
         "1 list left out: `errors` holds spans and is not read",
         "a second one is searched, too"
     );
+}
+
+#[test]
+fn spans_in_a_process_a_resource_and_a_scope_are_reported() {
+    let lost = LOST;
+    let sound = r#""spans": [{"traceId": "t", "spanId": "a"}]"#;
+    for (document, key, place) in [
+        (
+            format!(
+                r#""data": [{{"spans": [{{"traceID": "t", "spanID": "a"}}], "processes": {{"p": {lost}}}}}]"#
+            ),
+            "processes",
+            "data[0]",
+        ),
+        (
+            format!(
+                r#""resourceSpans": [{{"resource": {{"x": [{lost}]}}, "scopeSpans": [{{{sound}}}]}}]"#
+            ),
+            "resource",
+            "resourceSpans[0]",
+        ),
+        (
+            format!(r#""resourceSpans": [{{"scopeSpans": [{{"scope": {lost}, {sound}}}]}}]"#),
+            "scope",
+            "resourceSpans[0].scopeSpans[0]",
+        ),
+    ] {
+        let expected = format!("1 list left out: {place}: `{key}` holds spans and is not read");
+        assert_eq!(left_out(&[&document]), expected, "{document}");
+    }
 }
 
 #[test]
