@@ -48,7 +48,7 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let given = args.gates.gates.clone();
     gated(&mut report, args.gates).map_err(unusable)?;
     enough_recordings(&report, &given).map_err(unusable)?;
-    sliced(&mut report, args.by)?;
+    sliced(&mut report, args.by, "the saved run")?;
     baseline.compare(&mut report)?;
     let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     let code = baseline.update(&report, code);
@@ -93,8 +93,8 @@ fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
     flags.overrides().apply(gates, inconclusive, &evaluators)
 }
 
-/// Slices a saved run by attributes of the command line instead of those of the run.
-fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
+/// Slices a saved run by attributes of the command line instead of those of the run. `name` is what a message calls the run.
+pub(super) fn sliced(report: &mut Report, by: Vec<String>, name: &str) -> Result<(), u8> {
     if by.is_empty() {
         return Ok(());
     }
@@ -110,7 +110,7 @@ fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
                 ),
             },
         );
-        return Err(unusable(format!("the saved run has no values of `{missing}`; {hint}")));
+        return Err(unusable(format!("{name} has no values of `{missing}`; {hint}")));
     }
     report.by.clear();
     for attribute in by {
