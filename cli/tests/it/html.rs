@@ -477,7 +477,7 @@ fn all_recordings_of_a_case_have_its_change_and_its_base() {
     }
     let compare =
         ["compare", "base.evalrun", "new.evalrun", "--no-regressions", "-o", "html=c.html"];
-    evaluator(&directory, &compare, 0);
+    evaluator(&directory, &compare, 4);
     let Page { data, cases } = page(&directory, "c.html");
     let changes = &data["comparison"]["evaluators"][0]["changes"];
     assert_eq!((&changes[0]["case"], &changes[1]), (&json!("item-0"), &Value::Null));
