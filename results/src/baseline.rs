@@ -124,7 +124,7 @@ impl Baseline {
 }
 
 impl Comparison {
-    /// Compares two runs.
+    /// Compares two runs, also by the values of the attributes by which the new one is sliced.
     ///
     /// # Errors
     ///
@@ -137,6 +137,7 @@ impl Comparison {
         settings.check()?;
         let (old, values) = of_both(base, new, Report::case_values)?;
         let mut comparison = Self::of(old, values, settings)?;
+        comparison.slices = new.sliced_differences(old, settings)?;
         comparison.same_recordings = are_same_recordings(base, new)?;
         Ok(comparison)
     }

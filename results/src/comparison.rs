@@ -12,7 +12,7 @@ use evaluator_statistics::{
 };
 use serde::Serialize;
 
-use super::{CaseValue, CaseValues};
+use super::{CaseValue, CaseValues, Slices, model::has_too_few_cases};
 
 /// Random sign flips where there are too many differences for all of them.
 const FLIPS: u64 = 9_999;
@@ -86,6 +86,9 @@ pub struct Comparison {
     pub only_in_base: Vec<String>,
     /// Evaluators that only the new run has.
     pub only_in_new: Vec<String>,
+    /// Differences by the values of the attributes by which the new run is sliced. They decide nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Slices<EvaluatorDifference>>,
     /// Whether evaluators that only the base has decide nothing.
     #[serde(skip)]
     allows_missing: bool,
@@ -118,6 +121,29 @@ pub struct EvaluatorComparison {
     /// Cases with a score in both runs that fail in the new one, if there are claims.
     #[serde(skip)]
     known_failures: HashSet<String>,
+}
+
+/// An evaluator in two runs, over the cases of a slice.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct EvaluatorDifference {
+    /// Name of the evaluator.
+    pub name: String,
+    /// Mean score of the base, over the cases with a value in both runs; `None` without such a case.
+    pub base: Option<f64>,
+    /// Mean score of the new run over the same cases.
+    pub new: Option<f64>,
+    /// Mean of the differences new - base of these cases, with its interval.
+    #[serde(serialize_with = "estimate")]
+    pub difference: Option<Estimate>,
+    /// Number of cases that passed and fail now.
+    pub regressed: u64,
+    /// Number of cases that had a score and are errors now.
+    pub broke: u64,
+    /// Number of cases that failed and pass now.
+    pub fixed: u64,
+    /// Whether there are too few cases to say much: the interval of the difference is wider than half of the scale of scores.
+    pub too_few_cases: bool,
 }
 
 /// A case that changed.
@@ -267,6 +293,7 @@ impl Comparison {
             evaluators,
             only_in_base: only(base, &after),
             only_in_new: only(new, &before),
+            slices: Vec::new(),
             allows_missing: settings.allow_missing,
         })
     }
@@ -325,35 +352,27 @@ struct Cases<'v> {
 
 impl<'v> Cases<'v> {
     fn new(base: &'v CaseValues, new: &'v CaseValues, name: &str) -> Self {
-        let is_known = |it: &CaseValue<'_>| it.mean.is_some() || it.errors > 0;
-        let before: HashMap<&str, CaseValue<'v>> =
-            base.of(name).filter(is_known).map(|it| (it.case, it)).collect();
-        let (mut both, mut added, mut met) = (Vec::new(), Vec::new(), HashSet::new());
-        for now in new.of(name).filter(is_known) {
+        let mut cases = Self::of_new(&by_case(base, name), new, name);
+        let met: HashSet<&str> = cases.both.iter().map(|(_, now)| now.case).collect();
+        cases.missing = known(base, name).filter(|it| !met.contains(it.case)).collect();
+        cases
+    }
+
+    /// Returns the cases of the new run, those of an evaluator that the base has among them.
+    fn of_new(before: &ByCase<'v>, new: &'v CaseValues, name: &str) -> Self {
+        let (mut both, mut added) = (Vec::new(), Vec::new());
+        for now in known(new, name) {
             match before.get(now.case) {
-                Some(was) => {
-                    both.push((*was, now));
-                    met.insert(now.case);
-                }
+                Some(was) => both.push((*was, now)),
                 None => added.push(now),
             }
         }
-        let missing = base.of(name).filter(is_known).filter(|it| !met.contains(it.case));
-        Self { both, added, missing: missing.collect() }
+        Self { both, added, missing: Vec::new() }
     }
 
     fn compare(&self, name: &str, settings: &ComparisonSettings) -> EvaluatorComparison {
-        let scored: Vec<(f64, f64)> =
-            self.both.iter().filter_map(|(was, now)| was.mean.zip(now.mean)).collect();
-        let with_value =
-            self.both.iter().filter(|(was, now)| was.mean.is_some() && now.mean.is_some());
-        let clusters: Vec<Option<&str>> = with_value.map(|(_, now)| now.cluster).collect();
-        let clusters = clusters.iter().any(Option::is_some).then_some(clusters);
-        let differences: Vec<f64> = scored.iter().map(|(was, now)| now - was).collect();
-        let mean = |values: &dyn Fn(&(f64, f64)) -> f64| {
-            let sum: f64 = scored.iter().map(values).sum();
-            (!scored.is_empty()).then(|| sum / scored.len() as f64)
-        };
+        let scored = Scored::of(&self.both);
+        let (differences, clusters) = (&scored.differences, scored.clusters.as_deref());
         let changes: Vec<CaseChange> = self.changes(settings.min_change);
         let changed_of_both = changes
             .iter()
@@ -361,17 +380,11 @@ impl<'v> Cases<'v> {
             .count();
         let mut comparison = EvaluatorComparison {
             name: name.to_owned(),
-            base: mean(&|(was, _)| *was),
-            new: mean(&|(_, now)| *now),
-            difference: bounded_mean(
-                &differences,
-                clusters.as_deref(),
-                -1.0..=1.0,
-                settings.confidence,
-            )
-            .ok(),
-            p: p_value(&differences, clusters.as_deref(), settings.seed).ok(),
-            detectable: detectable(&differences, settings.confidence),
+            base: scored.mean(|(was, _)| *was),
+            new: scored.mean(|(_, now)| *now),
+            difference: scored.difference(settings.confidence),
+            p: p_value(differences, clusters, settings.seed).ok(),
+            detectable: detectable(differences, settings.confidence),
             unchanged: (self.both.len() - changed_of_both) as u64,
             changes,
             claims: Vec::new(),
@@ -385,7 +398,7 @@ impl<'v> Cases<'v> {
             comparison.known_failures = failed.map(|(_, now)| now.case.to_owned()).collect();
         }
         if let Some(margin) = settings.no_worse_than {
-            let claim = no_worse(&scored, clusters.as_deref(), margin, settings);
+            let claim = no_worse(&scored.scores, clusters, margin, settings);
             let claim = unless_broken(claim, &comparison.changes);
             comparison.claims.push(self.unless_missing(claim, settings));
         }
@@ -422,6 +435,82 @@ impl<'v> Cases<'v> {
             ),
             ..claim
         }
+    }
+}
+
+type ByCase<'v> = HashMap<&'v str, CaseValue<'v>>;
+
+/// Returns the cases in which an evaluator has a score or an error.
+fn known<'v>(run: &'v CaseValues, name: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
+    run.of(name).filter(|it| it.mean.is_some() || it.errors > 0)
+}
+
+fn by_case<'v>(run: &'v CaseValues, name: &str) -> ByCase<'v> {
+    known(run, name).map(|it| (it.case, it)).collect()
+}
+
+/// The values of a base, which many slices of a new run are compared with.
+pub(crate) struct BaseValues<'v>(HashMap<&'v str, ByCase<'v>>);
+
+impl<'v> BaseValues<'v> {
+    pub(crate) fn new(base: &'v CaseValues) -> Self {
+        Self(base.evaluators().map(|name| (name, by_case(base, name))).collect())
+    }
+
+    /// Returns the differences of the evaluators of both runs over the cases of a slice.
+    pub(crate) fn differences(
+        &self,
+        slice: &CaseValues,
+        settings: &ComparisonSettings,
+    ) -> Vec<EvaluatorDifference> {
+        let shared = slice.evaluators().filter_map(|name| Some((name, self.0.get(name)?)));
+        let differences = shared.map(|(name, before)| {
+            let cases = Cases::of_new(before, slice, name);
+            let (scored, changes) = (Scored::of(&cases.both), cases.changes(settings.min_change));
+            let count = |change| changes.iter().filter(|it| it.change == change).count() as u64;
+            let difference = scored.difference(settings.confidence);
+            EvaluatorDifference {
+                name: name.to_owned(),
+                base: scored.mean(|(was, _)| *was),
+                new: scored.mean(|(_, now)| *now),
+                difference,
+                regressed: count(CaseChangeKind::Regressed),
+                broke: count(CaseChangeKind::Broke),
+                fixed: count(CaseChangeKind::Fixed),
+                too_few_cases: has_too_few_cases(difference.as_ref()),
+            }
+        });
+        differences.collect()
+    }
+}
+
+/// The cases with a score in both runs.
+struct Scored<'v> {
+    /// Scores of the base and of the new run.
+    scores: Vec<(f64, f64)>,
+    differences: Vec<f64>,
+    /// Clusters of the new run, if it has any.
+    clusters: Option<Vec<Option<&'v str>>>,
+}
+
+impl<'v> Scored<'v> {
+    fn of(both: &[(CaseValue<'v>, CaseValue<'v>)]) -> Self {
+        let scored =
+            both.iter().filter_map(|(was, now)| Some((was.mean.zip(now.mean)?, now.cluster)));
+        let (scores, clusters): (Vec<(f64, f64)>, Vec<Option<&str>>) = scored.unzip();
+        let differences = scores.iter().map(|(was, now)| now - was).collect();
+        let clusters = clusters.iter().any(Option::is_some).then_some(clusters);
+        Self { scores, differences, clusters }
+    }
+
+    fn mean(&self, value: impl Fn(&(f64, f64)) -> f64) -> Option<f64> {
+        let sum: f64 = self.scores.iter().map(value).sum();
+        (!self.scores.is_empty()).then(|| sum / self.scores.len() as f64)
+    }
+
+    /// Returns the mean of the differences with its interval.
+    fn difference(&self, confidence: f64) -> Option<Estimate> {
+        bounded_mean(&self.differences, self.clusters.as_deref(), -1.0..=1.0, confidence).ok()
     }
 }
 
@@ -790,5 +879,18 @@ mod tests {
             assert!((p - 0.0625).abs() < 1e-12, "{p}");
         }
         assert_eq!(found.verdict(), Verdict::Pass);
+    }
+    #[test]
+    fn a_slice_counts_cases_that_broke_and_leaves_them_out_of_its_means() {
+        let base = run(&[("a", Some(1.0)), ("b", Some(1.0)), ("gone", Some(0.0))]);
+        let mut new = run(&[("a", None), ("b", Some(0.75)), ("new", Some(0.0))]);
+        new.by = vec!["model".to_owned()];
+        let compared = Comparison::new(&base, &new, &ComparisonSettings::default()).unwrap();
+        let slice = &compared.slices[0].slices[0];
+        assert_eq!((&slice.value, slice.conversations), (&None, 3));
+        let found = &slice.evaluators[0];
+        assert_eq!((found.base, found.new), (Some(1.0), Some(0.75)));
+        assert_eq!((found.regressed, found.broke, found.fixed), (0, 1, 0));
+        assert!(found.too_few_cases);
     }
 }

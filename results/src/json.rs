@@ -203,8 +203,8 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
     ])
 }
 
-fn sliced(slices: &Slices) -> Value {
-    let slice = |slice: &Slice| {
+fn sliced(slices: &Slices<EvaluatorSums>) -> Value {
+    let slice = |slice: &Slice<EvaluatorSums>| {
         let evaluators = slice.evaluators.iter().map(|sums| {
             let Value::Object(mut members) = evaluator(sums) else { return Value::Null };
             let is_small = Value::Bool(sums.has_too_few_cases());

@@ -53,7 +53,7 @@ pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};
 pub use comparison::{
     CaseChange, CaseChangeKind, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
-    EvaluatorComparison,
+    EvaluatorComparison, EvaluatorDifference,
 };
 pub use context::{EventContext, EventTurn};
 pub use contradictions::{Contradictions, contradiction};
@@ -67,13 +67,13 @@ pub use gate::{
     Undecided, case_order,
 };
 pub use model::{
-    ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
-    SuiteReport,
+    ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial, Slice,
+    Slices, SuiteReport,
 };
 pub use noise::{Disagreeing, EvaluatorNoise, VarianceShares};
 pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
-pub use slices::{RECORDED_ATTRIBUTES, Slice, Slices};
+pub use slices::RECORDED_ATTRIBUTES;
 pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

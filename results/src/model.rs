@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use evaluator_json::Object;
+use evaluator_statistics::Estimate;
 use evaluator_traces::conversation::{Labels, PerformanceMetrics};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -301,6 +302,48 @@ impl EvaluationReport {
     pub fn was_run(&self) -> bool {
         self.error_type != Some(NOT_RUN)
     }
+}
+
+/// Width of an interval above which a slice has too few cases to say much: half of the scale of scores.
+const WIDE: f64 = 0.5;
+
+/// The conversations of a run by the values of an attribute, with `E` for each evaluator.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Slices<E> {
+    /// Name of the attribute.
+    pub by: String,
+    /// The slices, those with the most conversations first.
+    #[serde(rename = "values")]
+    pub slices: Vec<Slice<E>>,
+    /// Number of conversations with several values. They are in the slice of each.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub overlapping: u64,
+    /// Number of conversations with values that have no slice, since there are more than a thousand of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+/// Conversations with the same value of an attribute.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Slice<E> {
+    /// The value; `None` for conversations without one.
+    pub value: Option<String>,
+    /// Number of conversations.
+    pub conversations: u64,
+    /// The evaluators over the cases of these conversations.
+    pub evaluators: Vec<E>,
+}
+
+/// Returns true if an estimate rests on too few cases to say much about a slice.
+pub(crate) fn has_too_few_cases(estimate: Option<&Estimate>) -> bool {
+    estimate.is_none_or(|it| it.interval.upper - it.interval.lower > WIDE)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@ use std::{
     io,
 };
 
-use super::{CaseValues, Estimate, EvaluatorSums, Report};
+use super::{
+    CaseValues, ComparisonSettings, EvaluatorDifference, EvaluatorSums, Report, Slice, Slices,
+    comparison::BaseValues, model::has_too_few_cases,
+};
 
 /// Attributes whose values are in every run file, so that every report can be sliced by them: service, model, agent.
 pub const RECORDED_ATTRIBUTES: [&str; 3] =
@@ -15,41 +18,11 @@ pub const RECORDED_ATTRIBUTES: [&str; 3] =
 /// Number of values that have a slice.
 const VALUES: usize = 1000;
 
-/// Width of the interval of a mean above which a slice has too few cases to say much: half of the scale.
-const WIDE: f64 = 0.5;
-
-/// The conversations of a run by the values of an attribute.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Slices {
-    /// Name of the attribute.
-    pub by: String,
-    /// The slices, those with the most conversations first.
-    pub slices: Vec<Slice>,
-    /// Number of conversations with several values. They are in the slice of each.
-    pub overlapping: u64,
-    /// Number of conversations with values that have no slice, since there are more than a thousand of them.
-    pub left_out: u64,
-}
-
-/// Conversations with the same value of an attribute.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Slice {
-    /// The value; `None` for conversations without one.
-    pub value: Option<String>,
-    /// Number of conversations.
-    pub conversations: u64,
-    /// Sums of the evaluators over the cases of these conversations, without gates.
-    pub evaluators: Vec<EvaluatorSums>,
-}
-
 impl EvaluatorSums {
     /// Returns true if there are too few cases to say much: the interval of the mean is wider than half of the scale.
     #[must_use]
     pub fn has_too_few_cases(&self) -> bool {
-        let width = |it: &Estimate| it.interval.upper - it.interval.lower;
-        self.mean.as_ref().is_none_or(|mean| width(mean) > WIDE)
+        has_too_few_cases(self.mean.as_ref())
     }
 }
 
@@ -59,7 +32,22 @@ impl Report {
     /// # Errors
     ///
     /// A conversation cannot be read back.
-    pub fn slices(&self, confidence: f64) -> io::Result<Vec<Slices>> {
+    pub fn slices(&self, confidence: f64) -> io::Result<Vec<Slices<EvaluatorSums>>> {
+        self.sliced(|cases| EvaluatorSums::of(cases, (&[], None), confidence))
+    }
+
+    /// Returns the differences from a base by the values of the attributes in [`by`](Self::by). Each case is compared with all
+    /// of its conversations in the base.
+    pub(crate) fn sliced_differences(
+        &self,
+        base: &CaseValues,
+        settings: &ComparisonSettings,
+    ) -> io::Result<Vec<Slices<EvaluatorDifference>>> {
+        let base = BaseValues::new(base);
+        self.sliced(|cases| base.differences(cases, settings))
+    }
+
+    fn sliced<E>(&self, of: impl Fn(&CaseValues) -> Vec<E>) -> io::Result<Vec<Slices<E>>> {
         if self.by.is_empty() {
             return Ok(Vec::new());
         }
@@ -84,7 +72,7 @@ impl Report {
             }
         }
         let sliced = self.by.iter().zip(collected);
-        Ok(sliced.map(|(by, collected)| collected.finish(by.clone(), confidence)).collect())
+        Ok(sliced.map(|(by, collected)| collected.finish(by.clone(), &of)).collect())
     }
 
     /// Returns the attributes that conversations have values of, in alphabetical order: those that [`by`](Self::by) may name.
@@ -113,17 +101,17 @@ struct Collected {
 }
 
 impl Collected {
-    fn finish(self, by: String, confidence: f64) -> Slices {
+    fn finish<E>(self, by: String, of: impl Fn(&CaseValues) -> Vec<E>) -> Slices<E> {
         let Self { slices, overlapping, left_out } = self;
         let slice = |(value, (conversations, cases)): (Option<String>, (u64, CaseValues))| Slice {
             value,
             conversations,
-            evaluators: EvaluatorSums::of(&cases, (&[], None), confidence),
+            evaluators: of(&cases),
         };
-        let mut slices: Vec<Slice> = slices.into_iter().map(slice).collect();
+        let mut slices: Vec<Slice<E>> = slices.into_iter().map(slice).collect();
         slices.sort_by(|one, other| {
             // Those without a value come last.
-            let key = |it: &Slice| (it.value.is_none(), Reverse(it.conversations));
+            let key = |it: &Slice<E>| (it.value.is_none(), Reverse(it.conversations));
             key(one).cmp(&key(other)).then_with(|| one.value.cmp(&other.value))
         });
         Slices { by, slices, overlapping, left_out }
@@ -152,7 +140,7 @@ mod tests {
         }
     }
 
-    fn slices(conversations: Vec<ConversationReport>) -> Slices {
+    fn slices(conversations: Vec<ConversationReport>) -> Slices<EvaluatorSums> {
         let by = vec!["model".to_owned()];
         let report = Report { conversations: conversations.into(), by, ..Report::default() };
         report.slices(0.95).unwrap().remove(0)

@@ -7,7 +7,7 @@ use evaluator_host::report::{ComparisonSettings, run_file::ChangeKind};
 
 use super::{
     gates::confidence,
-    values::{existing, writable},
+    values::{existing, name, writable},
 };
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is asked of it, or nothing is asked; 1 it does not; 2 the runs cannot be compared; 3 something broke in one of them; 4 the cases do not decide";
@@ -28,6 +28,10 @@ pub(crate) struct CompareArgs {
     /// Seed of random numbers (default: 0)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Compare also for each value of this attribute in the new run; repeatable. Values of those that the run named with --by are
+    /// in its file, and always those of service.name, gen_ai.request.model and gen_ai.agent.name
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = name)]
+    pub(crate) by: Vec<String>,
     /// Form of the comparison (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]

@@ -12,10 +12,10 @@ use evaluator_host::{
     verdict::Standing,
 };
 
-use super::{broken, print, unusable};
+use super::{broken, print, report::ensure_recorded, unusable};
 use crate::{
     args::{CompareArgs, ComparisonForm, ComparisonOutput},
-    exit, render,
+    exit, render, streams,
 };
 
 /// Content of an output until the command ends.
@@ -27,6 +27,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     begin(args)?;
     let (base, new) = read(args);
     let (base, new) = (whole(&args.base, base)?, whole(&args.new, new)?);
+    ensure_recorded(&new, &args.by, "the new run")?;
     let mut differences = Differences::default();
     if let Some(new) = &new.header {
         differences = Differences::new(&base, new, &args.claims.allowed()).map_err(unusable)?;
@@ -86,10 +87,10 @@ type Read = Result<Report, RunFileError>;
 
 /// Reads both runs at the same time.
 fn read(args: &CompareArgs) -> (Read, Read) {
-    let read = |file: &Path| run_file::read(&[file.to_owned()], false);
+    let read = |file: &Path, by: &[String]| run_file::read_sliced(&[file.to_owned()], false, by);
     thread::scope(|scope| {
-        let base = scope.spawn(|| read(&args.base));
-        let new = read(&args.new);
+        let base = scope.spawn(|| read(&args.base, &[]));
+        let new = read(&args.new, &args.by);
         (base.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), new)
     })
 }
@@ -120,8 +121,9 @@ struct Compared<'c> {
 /// Writes a comparison in one form. Returns the exit code.
 fn write(compared: &Compared<'_>, output: &ComparisonOutput) -> u8 {
     let Compared { runs, comparison, said, is_broken } = compared;
+    let width = if output.file.is_none() { streams::stdout_width() } else { None };
     let text = match output.form {
-        ComparisonForm::Table => render::comparison(comparison),
+        ComparisonForm::Table => render::comparison(comparison, width),
         ComparisonForm::Markdown => render::comparison_markdown(comparison),
         ComparisonForm::Json => match comparison.to_json() {
             // ASCII, as the report.

@@ -49,7 +49,7 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     gated(&mut report, args.gates).map_err(unusable)?;
     ensure_whole(&report, &given, args.baseline.baseline.is_some()).map_err(unusable)?;
     enough_recordings(&report, &given).map_err(unusable)?;
-    ensure_recorded(&report, &args.by)?;
+    ensure_recorded(&report, &args.by, "the saved run")?;
     baseline.compare(&mut report)?;
     let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     let code = baseline.update(&report, code);
@@ -112,8 +112,8 @@ fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
     flags.overrides().apply(gates, inconclusive, &evaluators)
 }
 
-/// Checks that a saved run has values of the attributes of the command line.
-fn ensure_recorded(report: &Report, by: &[String]) -> Result<(), u8> {
+/// Checks that a saved run has values of the attributes of the command line. `name` is what a message calls the run.
+pub(super) fn ensure_recorded(report: &Report, by: &[String], name: &str) -> Result<(), u8> {
     if by.is_empty() {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn ensure_recorded(report: &Report, by: &[String]) -> Result<(), u8> {
                 ),
             },
         );
-        return Err(unusable(format!("the saved run has no values of `{missing}`; {hint}")));
+        return Err(unusable(format!("{name} has no values of `{missing}`; {hint}")));
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ use evaluator_html::Words;
 
 use super::{
     changes::{NAMED, changes, difference, interval, mark, named, parts, same_recordings, scores},
-    markdown::escaped,
+    markdown::{escaped, sliced_comparison},
     plain::one_line,
+    slices,
     verdict::last_line,
     words::{Names, counted},
 };
@@ -25,8 +26,8 @@ pub(crate) fn differences(differences: &Differences) {
     differences.allowed.iter().for_each(|change| super::warning(&change.to_string()));
 }
 
-/// Returns a block per evaluator.
-pub(crate) fn comparison(comparison: &Comparison) -> String {
+/// Returns a block per evaluator, then tables of at most `width` columns for attributes.
+pub(crate) fn comparison(comparison: &Comparison, width: Option<usize>) -> String {
     let mut text = String::new();
     for difference in &comparison.differences {
         let _ = writeln!(text, "differs: {}", one_line(difference));
@@ -52,6 +53,9 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
             let names = one_line(&names.join(", ")).into_owned();
             let _ = writeln!(text, "only in the {run}: {names}");
         }
+    }
+    for table in slices::of_comparison(comparison) {
+        table.write(width, &mut text);
     }
     text.trim_end().to_owned() + "\n"
 }
@@ -88,6 +92,7 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
         let cells = cells(evaluator).map(|cell| escaped(&cell));
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
+    sliced_comparison(&mut text, comparison);
     for evaluator in &comparison.evaluators {
         for (_, title, cases) in changes(evaluator) {
             let title = escaped(&format!("{}: {title}", evaluator.name));

@@ -103,6 +103,7 @@ fn section_markdown(comparison: &Comparison) -> String {
     for evaluator in comparison.missing_evaluators() {
         let _ = writeln!(text, "- {}", escaped(&missing(evaluator)));
     }
+    sliced_comparison(&mut text, comparison);
     for evaluator in &comparison.evaluators {
         for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
             let _ = writeln!(text, "\n{}:\n", escaped(&format!("{}: {title}", evaluator.name)));
@@ -160,17 +161,29 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
 
 /// Appends a table for each attribute by which the report is sliced.
 fn sliced(text: &mut String, report: &Report) -> io::Result<()> {
-    for slices in report.slices(Gate::CONFIDENCE)? {
-        let _ = writeln!(text, "\n| {} |", slices::header(&slices.by).map(escaped).join(" | "));
-        text.push_str("|---|---|---:|---:|---:|---|---:|---:|---|\n");
-        for row in slices::rows(&slices) {
-            let _ = writeln!(text, "| {} |", row.map(|cell| escaped(&cell)).join(" | "));
-        }
-        for remark in slices::remarks(&slices) {
-            let _ = writeln!(text, "\n{}", escaped(&remark));
-        }
+    for table in slices::of_report(report)? {
+        write_table(text, &table, "|---|---|---:|---:|---:|---|---:|---:|---|");
     }
     Ok(())
+}
+
+/// Appends a table for each attribute by which two runs are compared.
+pub(super) fn sliced_comparison(text: &mut String, comparison: &Comparison) {
+    for table in slices::of_comparison(comparison) {
+        write_table(text, &table, "|---|---|---:|---:|---:|---|---:|---:|---:|---|");
+    }
+}
+
+fn write_table<const N: usize>(text: &mut String, table: &slices::Table<N>, alignment: &str) {
+    let row = |cells: &[String; N]| {
+        let cells = cells.each_ref().map(|cell| escaped(cell));
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let _ = write!(text, "\n{}{alignment}\n", row(&table.header));
+    table.rows.iter().for_each(|cells| text.push_str(&row(cells)));
+    for remark in &table.remarks {
+        let _ = writeln!(text, "\n{}", escaped(remark));
+    }
 }
 
 /// Returns the errors and warnings outside of any evaluation.

@@ -554,3 +554,131 @@ fn tests_of_an_eval_file_are_sliced_by_their_metadata() {
     run(&["--by", "topics"]).exits(2).says("did you mean `topic`?");
     run(&["--case-key", "topic"]).exits(2).says("--case-key belongs to trace files");
 }
+
+/// Two saved runs over 24 items of the model "large" and 2 of "small", whose second one is new in the second run. Of the large ones
+/// the second run has one that is bad only there, and of the small ones one that was bad before.
+fn two_versions() -> Directory {
+    let model = "gen_ai.request.model";
+    let directory = directory([]);
+    for (name, bad, small) in [("base", 24, 1), ("new", 3, 2)] {
+        let recordings = (0..24 + small).map(|item| {
+            let says = if item == bad { "bad" } else { "good" };
+            recorded(format!("{name}-{item}"), says)
+                .with("dataset.item", item)
+                .with(model, if item < 24 { "large" } else { "small" })
+        });
+        record(&directory, "t.jsonl", recordings);
+        let file = format!("{name}.evalrun");
+        run(&directory, &["--case-key", "dataset.item", "--save-run", &file]).exits(1);
+    }
+    directory
+}
+
+/// What a slice of a comparison has about its only evaluator.
+fn difference(slice: &Value) -> Value {
+    let it = &slice["evaluators"][0];
+    let counts = ["regressed", "broke", "fixed"].map(|key| it[key].clone());
+    json!([
+        slice["value"],
+        slice["conversations"],
+        it["difference"]["n"],
+        it["base"],
+        it["new"],
+        it["difference"]["mean"],
+        counts,
+        it["too_few_cases"]
+    ])
+}
+
+#[test]
+fn a_comparison_is_sliced_by_the_values_of_the_new_run() {
+    let directory = two_versions();
+    let compare = |options: &[&str]| {
+        directory.evaluator(&[&["compare", "base.evalrun", "new.evalrun"], options].concat())
+    };
+    let options = ["--by", "gen_ai.request.model", "-o", "json", "-o", "table=t.txt"];
+    let ran = compare(&[&options[..], &["-o", "markdown=m.md"]].concat()).exits(0);
+    let slices = ran.json()["slices"].clone();
+    assert_eq!(slices[0]["by"], "gen_ai.request.model");
+    assert_eq!(
+        slices[0]["values"].as_array().unwrap().iter().map(difference).collect::<Vec<_>>(),
+        [
+            json!(["large", 24, 24, 1.0, 0.958333, -0.041667, [1, 0, 0], false]),
+            // The item that only the new run has is not among the cases.
+            json!(["small", 2, 1, 0.0, 1.0, 1.0, [0, 0, 1], true]),
+        ]
+    );
+    let text = directory.read("t.txt");
+    assert!(text.contains("\nCompared by gen_ai.request.model:\n\nEvaluator  gen_ai"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("check      large ")).unwrap();
+    let cells: Vec<&str> = row.split("  ").filter(|it| !it.is_empty()).map(str::trim).collect();
+    assert_eq!(
+        (&cells[1..5], &cells[6..]),
+        (&["large", "24", "1.0000", "0.9583"][..], &["1", "0", "0"][..]),
+        "{text}"
+    );
+    assert!(cells[5].starts_with("-0.0417 (-"), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("check      small ")
+                && line.ends_with(" too few cases to say")),
+        "{text}"
+    );
+    let markdown = directory.read("m.md");
+    assert!(markdown.contains("| check | large | 24 | 1.0000 | 0.9583 | -0.0417 (-"), "{markdown}");
+    assert_eq!(compare(&["-o", "json"]).json().get("slices"), None);
+    compare(&["--by", "customer"]).exits(2).says(
+        "the new run has no values of `customer`; it has those of gen_ai.request.model, service.name; name others when you run: --by",
+    );
+    // A report with a baseline has the same numbers, and a run has, too.
+    let outputs = [
+        "--by",
+        "gen_ai.request.model",
+        "-o",
+        "json",
+        "-o",
+        "markdown=r.md",
+        "-o",
+        "overview=o.txt",
+        "-o",
+        "table=t.txt",
+    ];
+    let baseline = ["--baseline", "first.evalrun", "--no-regressions"];
+    let options = [&outputs[..], &baseline].concat();
+    // What fails in the file of a baseline that is created is known.
+    let base = [
+        "report",
+        "base.evalrun",
+        "--baseline",
+        "first.evalrun",
+        "--update-baseline",
+        "--no-regressions",
+    ];
+    directory.evaluator(&base).exits(1);
+    let report = directory.evaluator(&[&["report", "new.evalrun"], &options[..]].concat()).exits(1);
+    assert_eq!(report.json()["comparison"]["slices"], slices);
+    for file in ["o.txt", "t.txt"] {
+        let text = directory.read(file);
+        assert!(text.contains("\nCompared by gen_ai.request.model:\n"), "{text}");
+    }
+    let markdown = directory.read("r.md");
+    assert!(markdown.contains("| check | large | 24 | 1.0000 | 0.9583 | -0.0417 (-"), "{markdown}");
+    let ran = run(&directory, &[&options[..], &["--case-key", "dataset.item"]].concat()).exits(1);
+    assert_eq!(ran.json()["comparison"]["slices"], slices);
+}
+
+#[test]
+fn many_values_of_a_comparison_are_cut_for_people_only() {
+    let directory = directory((0..30).map(|it| recorded(it, "good").with("user", it)));
+    let save = |file: &str| run(&directory, &["--by", "user", "--save-run", file]).exits(0);
+    save("base.evalrun");
+    save("new.evalrun");
+    // Without the option, it has the slices of the new run.
+    let outputs = ["-o", "json", "-o", "table=t.txt"];
+    let ran =
+        directory.evaluator(&[&["compare", "base.evalrun", "new.evalrun"], &outputs[..]].concat());
+    assert_eq!(ran.json()["slices"][0]["values"].as_array().unwrap().len(), 30);
+    let text = directory.read("t.txt");
+    assert!(text.contains("  and 20 more values: -o json=FILE has them\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("check ")).count(), 10, "{text}");
+}
