@@ -75,6 +75,30 @@ fn keys_that_are_not_read_get_a_warning_once() {
 }
 
 #[test]
+fn a_file_without_an_interpreter_is_an_error_however_it_is_started() {
+    let directory = Directory::new();
+    directory.script("plain", "");
+    directory.file("plain", "echo '{\"score\": 1}'\n");
+    let trace = trace("a01_otlp_basic_parts");
+    for (limits, signals) in [("", ""), ("limits: {open_files: 64}", ""), ("", "trap '' HUP INT;")]
+    {
+        directory.file(
+            "c.yaml",
+            format!("evaluators: [{{name: plain, type: code, path: plain, {limits}}}]"),
+        );
+        let evaluator = env!("CARGO_BIN_EXE_evaluator");
+        let ran = directory
+            .sh(&format!("{signals} exec {evaluator} run '{trace}' -c c.yaml -o summary"))
+            .exits(3);
+        assert!(
+            ran.stdout.contains("its first line does not name an interpreter"),
+            "{limits} {signals} {}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
 fn a_text_report_says_what_to_do_about_a_program_that_says_nothing() {
     let directory = Directory::new();
     let result = "{\"score\": 1}";

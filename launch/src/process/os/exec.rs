@@ -5,7 +5,15 @@
     reason = "no safe interface asks what is ignored, and little is safe between fork and exec"
 )]
 
-use std::{io, mem::MaybeUninit, os::unix::process::CommandExt, process::Command, ptr};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    mem::MaybeUninit,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::Command,
+    ptr,
+};
 
 #[cfg(target_os = "linux")]
 use rustix::process::prlimit;
@@ -81,14 +89,14 @@ fn within(present: Rlimit, soft: u64, hard: u64) -> Rlimit {
 /// `INT`, as programs in the background of a shell do, cannot be stopped by it. What `nohup` asks for is the matter of this
 /// process: its programs lead groups of their own, which no terminal signals.
 ///
-/// Changes the command only if something is blocked or ignored here: such a command is started by `fork` instead of
-/// `posix_spawn`, which costs more the more memory this process has.
-pub(crate) fn reset(command: &mut Command) {
+/// Changes the command only if something is blocked or ignored here, and returns true then: such a command is started by `fork`
+/// instead of `posix_spawn`, which costs more the more memory this process has.
+pub(crate) fn reset(command: &mut Command) -> bool {
     // The standard library ignores `PIPE` in this process, and resets it in each child.
     let ignored: Vec<_> =
         (1..=HIGHEST).filter(|it| *it != libc::SIGPIPE && is_ignored(*it)).collect();
     if !is_any_blocked() && ignored.is_empty() {
-        return;
+        return false;
     }
     let step = move || {
         let mut none = MaybeUninit::<libc::sigset_t>::uninit();
@@ -109,6 +117,30 @@ pub(crate) fn reset(command: &mut Command) {
     };
     // SAFETY: the closure only makes system calls: it allocates nothing, takes no lock and cannot panic.
     unsafe { command.pre_exec(step) };
+    true
+}
+
+/// Refuses a file that is no program and names no interpreter. To be called for a command that is started by `fork`: the standard
+/// library then calls `execvp`, which lets `/bin/sh` run such a file, while `posix_spawn` refuses it. So whether it runs would
+/// depend on limits and on what is ignored here.
+///
+/// # Errors
+///
+/// The one of `posix_spawn` if the file is a text without `#!`.
+pub(super) fn refuse_text(command: &Command) -> io::Result<()> {
+    let program = Path::new(command.get_program());
+    // Other names are searched on PATH.
+    if !program.is_absolute() || !program.is_file() {
+        return Ok(());
+    }
+    // A program may be executable and unreadable.
+    let Ok(mut file) = File::open(program) else { return Ok(()) };
+    let mut start = [0; 256];
+    let length = file.read(&mut start)?;
+    if start[..length].starts_with(b"#!") || start[..length].contains(&0) {
+        return Ok(());
+    }
+    Err(io::Error::from_raw_os_error(libc::ENOEXEC))
 }
 
 /// Unblocks `CHLD` for this thread, so that the exit of a process is noticed at once. To be called when something

@@ -39,9 +39,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Makes the process lead its own group, with these limits.
 pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
-    exec::reset(command.as_std_mut());
+    let is_reset = exec::reset(command.as_std_mut());
     if !resources.is_unlimited() {
         exec::limit(command, resources);
+    }
+    if is_reset || !resources.is_unlimited() {
+        exec::refuse_text(command.as_std())?;
     }
     Ok(())
 }
