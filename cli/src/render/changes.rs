@@ -42,12 +42,8 @@ pub(super) fn section(report: &Report) -> String {
         let _ = writeln!(text, "  {sentence}");
     }
     for evaluator in &comparison.evaluators {
-        let _ = writeln!(text, "  {}: {}", one_line(&evaluator.name), difference(evaluator));
-        for claim in &evaluator.claims {
-            let _ = writeln!(text, "    {} {}", mark(claim.verdict), one_line(&claim.to_string()));
-        }
-        for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
-            let _ = writeln!(text, "    {title}: {}", named(&cases));
+        for row in rows(evaluator, is_shown) {
+            let _ = writeln!(text, "  {row}");
         }
     }
     for evaluator in comparison.missing_evaluators() {
@@ -55,6 +51,23 @@ pub(super) fn section(report: &Report) -> String {
         let _ = writeln!(text, "  {mark} {}", one_line(&missing(evaluator)));
     }
     text + "\n"
+}
+
+/// Returns the means of an evaluator, its claims, and the cases that changed in a way that is shown, a row each.
+pub(super) fn rows(
+    evaluator: &EvaluatorComparison,
+    is_shown: impl Fn(CaseChangeKind) -> bool,
+) -> Vec<String> {
+    let mut rows = vec![format!("{}: {}", one_line(&evaluator.name), difference(evaluator))];
+    rows.extend(
+        evaluator
+            .claims
+            .iter()
+            .map(|claim| format!("  {} {}", mark(claim.verdict), one_line(&claim.to_string()))),
+    );
+    let shown = changes(evaluator).filter(|(change, ..)| is_shown(*change));
+    rows.extend(shown.map(|(_, title, cases)| format!("  {title}: {}", named(&cases))));
+    rows
 }
 
 /// Returns true for changes whose cases a report names: the others are counted in its last line.

@@ -11,7 +11,7 @@ use evaluator_host::report::{
 use evaluator_html::Words;
 
 use super::{
-    changes::{NAMED, changes, difference, interval, mark, named, parts, same_recordings, scores},
+    changes::{NAMED, changes, interval, parts, rows, same_recordings, scores},
     markdown::{escaped, sliced_comparison},
     plain::one_line,
     slices,
@@ -36,12 +36,8 @@ pub(crate) fn comparison(comparison: &Comparison, width: Option<usize>) -> Strin
         let _ = writeln!(text, "{sentence}");
     }
     for evaluator in &comparison.evaluators {
-        let _ = writeln!(text, "{}: {}", one_line(&evaluator.name), difference(evaluator));
-        for claim in &evaluator.claims {
-            let _ = writeln!(text, "  {} {}", mark(claim.verdict), one_line(&claim.to_string()));
-        }
-        for (_, title, cases) in changes(evaluator) {
-            let _ = writeln!(text, "  {title}: {}", named(&cases));
+        for row in rows(evaluator, |_| true) {
+            let _ = writeln!(text, "{row}");
         }
         if evaluator.unchanged > 0 {
             let _ = writeln!(text, "  {} unchanged", counted(evaluator.unchanged, "case"));
