@@ -114,7 +114,7 @@ fn undecided_gates_pass_or_fail_where_that_is_asked_for() {
     run(&directory, &[&gate[..], &["fail"]].concat())
         .exits(1)
         .says(", which fails (--inconclusive fail); 40 passed");
-    // Gates of one evaluator are told apart.
+    // Gates of one evaluator are named with their measure.
     let gates = ["--gate", "decent: mean >= 0.69", "--gate", "decent: pass_rate >= 0.95"];
     run(&directory, &gates)
         .exits(4)

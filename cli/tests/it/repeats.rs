@@ -11,7 +11,7 @@ use crate::{
     support::{Directory, Ran, eval_set, finish, trace},
 };
 
-/// Replies of a judge that are told apart by their reasons.
+/// Replies of a judge, each with another reason.
 fn reply(number: usize, is_valid: bool) -> String {
     let verdict = if is_valid { "valid" } else { "invalid" };
     json!({"reasoning": format!("reply {number}"), "is_the_agent_response_valid": verdict})

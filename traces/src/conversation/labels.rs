@@ -1,4 +1,4 @@
-//! Values of attributes by which conversations are told apart: keys of cases, clusters and slices.
+//! Values of attributes that distinguish conversations: keys of cases, clusters and slices.
 
 use super::{
     Conversation, Group, Labels,

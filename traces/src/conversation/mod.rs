@@ -11,7 +11,7 @@
 //! | texts before tool calls | `texts` |
 //! | instructions and declared tools | `agents` |
 //! | latencies and counts | `performance` |
-//! | attributes by which conversations are told apart | `labels` |
+//! | attributes that distinguish conversations | `labels` |
 
 mod agents;
 mod convention;

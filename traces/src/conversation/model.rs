@@ -24,7 +24,7 @@ pub struct Conversation {
     pub turns: Vec<Turn>,
     /// Value of the attribute `agentevals.eval.case.id`, if any span or resource carries it.
     pub case_id: Option<String>,
-    /// Values of attributes by which conversations are told apart, see [`find_labels`](Self::find_labels). Empty unless the
+    /// Values of attributes that distinguish conversations, see [`find_labels`](Self::find_labels). Empty unless the
     /// reader asked for attributes.
     pub labels: Labels,
     /// Sorted, unique.
