@@ -26,6 +26,12 @@ pub enum Refusal {
     NoRepeats,
     /// A case has fewer samples than are drawn from it.
     TooFewSamples,
+    /// A class has fewer labels than errors are corrected from.
+    TooFewLabels,
+    /// Labels do not show that a judge passes good cases more often than bad ones.
+    AtChance,
+    /// A judge passes more or fewer cases than its rates on labelled cases permit.
+    UnlikeLabels,
 }
 
 impl Refusal {
@@ -43,6 +49,9 @@ impl Refusal {
             Self::TooFewCases => "too_few_cases",
             Self::NoRepeats => "no_repeats",
             Self::TooFewSamples => "too_few_samples",
+            Self::TooFewLabels => "too_few_labels",
+            Self::AtChance => "at_chance",
+            Self::UnlikeLabels => "unlike_labels",
         }
     }
 }
@@ -60,6 +69,13 @@ impl fmt::Display for Refusal {
             Self::TooFewCases => "there are fewer than two cases",
             Self::NoRepeats => "no case has more than one value",
             Self::TooFewSamples => "a case has fewer samples than are drawn from it",
+            Self::TooFewLabels => "a class has fewer than 20 labels",
+            Self::AtChance => {
+                "the labels do not show that the judge passes good cases more often than bad ones"
+            }
+            Self::UnlikeLabels => {
+                "the judge passes more or fewer cases than its rates on the labelled cases permit"
+            }
         })
     }
 }

@@ -3,10 +3,11 @@
 use std::{env, fs, path::PathBuf};
 
 use evaluator_statistics::{
-    Betting, ClusteredMean, Decision, Estimate, GateKind, Interval, Mean, PowerOfMean, Random,
-    Refusal, SignFlips, Verdict, anova, beta_quantile, binomial_cdf, bounded_mean, clopper_pearson,
-    disagreement, gate_mean, gate_rate, holm, mcnemar, mean_clustered, mean_t, min_cases,
-    noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc, student_quantile,
+    Betting, ClusteredMean, Decision, Estimate, GateKind, Interval, LabelCounts, Mean, PowerOfMean,
+    Random, Refusal, SignFlips, Verdict, anova, beta_quantile, binomial_cdf, bounded_mean,
+    clopper_pearson, disagreement, gate_mean, gate_rate, holm, mcnemar, mean_clustered, mean_t,
+    min_cases, noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc,
+    student_quantile,
 };
 use serde_json::{Map, Value, json};
 
@@ -174,6 +175,29 @@ fn vectors_of_proportions() {
     compare("clopper_pearson", |it| {
         let sizes = it.size("k").and_then(|k| Ok((k, it.size("n")?)));
         Some(sizes.and_then(|(k, n)| clopper_pearson(k, n, it.confidence())).map(rate_of))
+    });
+}
+
+#[test]
+fn vectors_of_corrected_rates() {
+    compare("corrected", |it| {
+        let corrected = || {
+            let labels = LabelCounts {
+                good: it.size("good")?,
+                good_passed: it.size("good_passed")?,
+                bad: it.size("bad")?,
+                bad_failed: it.size("bad_failed")?,
+            };
+            let rates = labels.rates(it.confidence())?;
+            let raw = clopper_pearson(it.size("passed")?, it.size("n")?, it.confidence())?;
+            let of = |name: &str, Estimate { mean, interval, .. }: Estimate| {
+                let Interval { lower, upper } = interval;
+                json!({name: mean, format!("{name}_lower"): lower, format!("{name}_upper"): upper})
+            };
+            let own = [of("tpr", rates.tpr), of("tnr", rates.tnr)];
+            Ok(object(&[object(&own), rate_of(rates.correct(raw)?)]))
+        };
+        Some(corrected())
     });
 }
 
