@@ -24,8 +24,14 @@ pub enum Refusal {
     TooFewCases,
     /// No case has more than one value.
     NoRepeats,
-    /// A case has fewer samples than are drawn from it.
+    /// There are fewer samples than are drawn from a case, or than a coefficient needs.
     TooFewSamples,
+    /// A rating is not one of the categories.
+    Category,
+    /// No unit has two ratings.
+    NothingPairable,
+    /// All items are of one class.
+    OneClass,
 }
 
 impl Refusal {
@@ -43,6 +49,9 @@ impl Refusal {
             Self::TooFewCases => "too_few_cases",
             Self::NoRepeats => "no_repeats",
             Self::TooFewSamples => "too_few_samples",
+            Self::Category => "category",
+            Self::NothingPairable => "nothing_pairable",
+            Self::OneClass => "one_class",
         }
     }
 }
@@ -59,7 +68,10 @@ impl fmt::Display for Refusal {
             Self::TooMany => "there are too many values for an exact result",
             Self::TooFewCases => "there are fewer than two cases",
             Self::NoRepeats => "no case has more than one value",
-            Self::TooFewSamples => "a case has fewer samples than are drawn from it",
+            Self::TooFewSamples => "there are fewer samples than are needed",
+            Self::Category => "a rating is not one of the categories",
+            Self::NothingPairable => "no unit has two ratings",
+            Self::OneClass => "all items are of one class",
         })
     }
 }
