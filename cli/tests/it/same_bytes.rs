@@ -1,6 +1,10 @@
 //! The same run has the same bytes on another machine: in another place, with other variables, permissions and processors.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "helpers of tests may panic, and start a shell"
+)]
 
 use std::{fs, path::Path, process::Command};
 
