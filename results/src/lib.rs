@@ -19,6 +19,7 @@
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `slices` | sums by the values of an attribute |
+//! | `labels` | labels that people gave to conversations, read from files |
 //! | `totals` | other sums over conversations |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
@@ -36,6 +37,7 @@ mod error_type;
 mod evaluators;
 mod gate;
 mod json;
+mod labels;
 mod model;
 mod noise;
 mod outcome;
@@ -66,6 +68,7 @@ pub use gate::{
     CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, RunningGate,
     Undecided, case_order,
 };
+pub use labels::{Label, LabelError, LabelPlace, LabelValue, Labels, Meanings, read_labels};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial, Slice,
     Slices, SuiteReport,

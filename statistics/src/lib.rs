@@ -12,6 +12,7 @@
 //! | `betting` | [`Betting`]: a decision that may be looked at after every value |
 //! | `paired` | p-values of two runs over the same cases, and [`PowerOfMean`] |
 //! | `repeats` | [`pass_at_k`], [`disagreement`], [`anova`] |
+//! | `agreement` | raters held against each other: [`confusion`], [`kappa`], [`kripp`], [`auroc`], [`best_threshold`], [`correlation`] |
 //! | `random` | [`Random`]: seeded random numbers |
 //! | `distribution` | quantiles and distribution functions |
 //!
@@ -37,6 +38,7 @@
 //! # Ok::<(), evaluator_statistics::Refusal>(())
 //! ```
 
+mod agreement;
 mod betting;
 mod bounded;
 mod corrected;
@@ -51,6 +53,10 @@ mod sum;
 mod unbounded;
 mod units;
 
+pub use agreement::{
+    Alpha, Auroc, BestThreshold, Confusion, Correlation, Kappa, Level, Rates, Weights, auroc,
+    best_threshold, confusion, correlation, kappa, kripp,
+};
 pub use betting::Betting;
 pub use bounded::{Estimate, Interval, bounded_mean};
 pub use corrected::{JudgeRates, LEAST_LABELS, LabelCounts};
