@@ -16,6 +16,7 @@
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `comparison` | two runs compared, case by case |
 //! | `baseline` | a saved run that new ones are compared with |
+//! | `certificate` | what labels of people have shown about an evaluator |
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `slices` | sums by the values of an attribute |
@@ -27,6 +28,7 @@
 
 mod attention;
 mod baseline;
+mod certificate;
 mod comparison;
 mod context;
 mod contradictions;
@@ -53,6 +55,7 @@ mod totals;
 
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};
+pub use certificate::{Certificate, CertificateError, CertifiedLabels, Rate};
 pub use comparison::{
     CaseChange, CaseChangeKind, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
     EvaluatorComparison, EvaluatorDifference,

@@ -14,7 +14,7 @@ use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
     json::Object,
-    report::{Gate, Inconclusive},
+    report::{Certificate, Gate, Inconclusive},
     runtime::Entrypoint,
     source::{Reference, Wanted},
     trace::TraceFormat,
@@ -118,6 +118,8 @@ pub struct EvaluatorConfig {
     pub missing_turns: MissingTurns,
     /// Number of evaluations of each conversation; default: that of the run.
     pub repeat: Option<u32>,
+    /// What labels of people have shown about it; default: none.
+    pub certificate: Option<Arc<Certificate>>,
     /// Position of its type in the file; `None` if it is not from a file.
     pub place: Option<Place>,
     /// Position of the models that it asks, if the entry names them.
@@ -173,7 +175,8 @@ impl EvaluatorConfig {
     /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
-        Self { name: name.into(), kind, missing_turns, repeat: None, place, models_place }
+        let (repeat, certificate) = (None, None);
+        Self { name: name.into(), kind, missing_turns, repeat, certificate, place, models_place }
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.

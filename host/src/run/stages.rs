@@ -27,7 +27,7 @@ use crate::{
     eval_set::{CaseIndex, EvalSet},
     report::{
         Baseline, Partial, Report, SuiteReport,
-        run_file::{Header, RunWriter},
+        run_file::{EvaluatorEntry, Header, RunWriter},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
     verdict::Verdict,
@@ -150,6 +150,7 @@ impl Runner {
             refuse(&mut report, refusal);
             return report;
         }
+        report.warnings.extend(header.evaluators.iter().filter_map(EvaluatorEntry::uncertified));
         writer.start(header);
         let work = (Arc::new(conversations), &cases);
         let deciding = order.map(|order| (order, &*config.gates));

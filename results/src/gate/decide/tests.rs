@@ -68,7 +68,7 @@ fn gates_pass_and_fail() {
         "check: pass_rate >= 0.9: PASS, 1.000 (0.902 to 1.000 with 95 % confidence) of 36 cases"
     );
     let fail = decided("check: mean >= 0.9", alone((0..40).map(|_| scored(0.25))));
-    assert_eq!((fail.verdict, fail.undecided), (Verdict::Fail, None));
+    assert_eq!((fail.verdict, &fail.undecided), (Verdict::Fail, &None));
     assert!(fail.to_string().starts_with("check: mean >= 0.9: FAIL, 0.250 ("), "{fail}");
 }
 
@@ -122,8 +122,8 @@ fn errors_that_could_decide_leave_a_gate_undecided() {
     assert_eq!(decided(gate, alone(scores())).verdict, Verdict::Pass);
     let result = decided(gate, alone(scores().chain([error()])));
     assert_eq!(
-        (result.verdict, result.undecided),
-        (Verdict::Inconclusive, Some(Undecided::Errors(1)))
+        (result.verdict, &result.undecided),
+        (Verdict::Inconclusive, &Some(Undecided::Errors(1)))
     );
     assert!(result.to_string().ends_with(", 1 error; 1 error could decide"), "{result}");
     // A conversation that could not be evaluated at all is an error of every evaluator.
@@ -175,8 +175,8 @@ fn without_any_score_nothing_is_decided() {
     for evaluations in [vec![], vec![error()], vec![EvaluationReport::new("check")]] {
         let result = decided("check: mean >= 0.5", alone(evaluations));
         assert_eq!(
-            (result.verdict, result.estimate, result.undecided),
-            (Verdict::Inconclusive, None, Some(Undecided::NothingScored))
+            (result.verdict, result.estimate, &result.undecided),
+            (Verdict::Inconclusive, None, &Some(Undecided::NothingScored))
         );
         assert!(result.to_string().ends_with("; nothing was scored"), "{result}");
     }
@@ -192,7 +192,7 @@ fn cases_of_one_cluster_are_not_independent() {
             let cluster = cluster_of(case).map(|it| it.to_string().into());
             values.add(&ConversationReport { cluster, ..conversation(None, scored(score)) });
         }
-        GateResult::new(&gate, &values, None)
+        GateResult::new(&gate, &None, &values, None)
     };
     let independent = result(|_| None);
     assert_eq!(independent.verdict, Verdict::Pass);
@@ -268,7 +268,7 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
     let decided = |conversations: Vec<ConversationReport>, seed| {
         let mut values = CaseValues::default();
         conversations.iter().for_each(|it| values.add(it));
-        GateResult::new(&gate, &values, Some(seed))
+        GateResult::new(&gate, &None, &values, Some(seed))
     };
     let perfect = decided(alone(vec![scored(1.0); 60]), 0);
     assert_eq!((perfect.verdict, perfect.taken), (Verdict::Pass, Some((10, 1.0))));
