@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `report` | the report of a run |
 //! | `model` | the reports of a conversation and of an evaluation |
+//! | `agreement` | evaluators held against labels of people, and against each other |
 //! | `attention` | conversations that need attention, worst first |
 //! | `noise` | how much evaluators and the agent vary |
 //! | `outcome` | the outcome of an evaluation |
@@ -26,6 +27,7 @@
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
+mod agreement;
 mod attention;
 mod baseline;
 mod certificate;
@@ -53,6 +55,10 @@ mod tally;
 mod target_proxy;
 mod totals;
 
+pub use agreement::{
+    Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
+    KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, UnmatchedLabel,
+};
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};
 pub use certificate::{Certificate, CertificateError, CertifiedLabels, Rate};
