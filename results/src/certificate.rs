@@ -55,7 +55,7 @@ pub struct Certificate {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CertifiedLabels {
-    /// Digest of the labels that count, with the cases that they are about and the verdicts of the evaluator.
+    /// Digest of the labels that count, with the cases that they are about.
     pub digest: Digest,
     /// The part of the labels that counts; `None` if they have no parts, and all count.
     pub split: Option<String>,
