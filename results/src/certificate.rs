@@ -258,3 +258,84 @@ impl CertifiedLabels {
 fn rounded(number: f64) -> f64 {
     (number * 1e9).round() / 1e9
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels([good, good_passed, bad, bad_failed]: [usize; 4]) -> CertifiedLabels {
+        let digest = Digester::new("labels").finish();
+        CertifiedLabels { digest, split: None, good, good_passed, bad, bad_failed }
+    }
+
+    fn certificate(counts: [usize; 4]) -> Result<Certificate, CertificateError> {
+        let digests = [("rules.py".to_owned(), Digester::new("code").finish())].into();
+        let about = ("judge", "code", 0.5);
+        Certificate::new(about, [digests, BTreeMap::new()], labels(counts), Some(1.0 / 3.0))
+    }
+
+    fn read(text: &str, evaluator: &str) -> Result<Certificate, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        let read = Certificate::read(file.path(), evaluator);
+        read.map_err(|error| error.to_string().replace(&file.path().display().to_string(), "FILE"))
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written_and_an_edit_is_noticed() {
+        let certificate = certificate([25, 24, 30, 28]).unwrap();
+        let text = certificate.to_text();
+        assert_eq!(read(&text, "judge").unwrap(), certificate);
+        // White space is no edit, every value is one.
+        assert!(read(&text.replace("  ", " "), "judge").is_ok());
+        let edited = "FILE was edited by hand or is damaged: its digest is not that of its content";
+        for (from, to) in [
+            ("\"good_passed\": 24", "\"good_passed\": 25"),
+            ("0.333333333", "0.9"),
+            ("\"threshold\": 0.5", "\"threshold\": 0.6"),
+            ("rules.py", "other.py"),
+            ("\"split\": null", "\"split\": \"test\""),
+        ] {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text, "{from}");
+            assert_eq!(read(&changed, "judge"), Err(edited.to_owned()), "{from}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_usable_certificate_is_refused_with_the_reason() {
+        let text = certificate([25, 24, 30, 28]).unwrap().to_text();
+        let start = "FILE is not a certificate of `evaluator agree --certify`: ";
+        for (text, says) in [
+            ("{", "EOF while parsing an object"),
+            ("[]", "it has no version"),
+            ("{\"version\": 2}", "its version is 2, and 1 is known"),
+            ("{\"version\": 1}", "missing field `evaluator`"),
+            (&*text.replace("\"kappa\"", "\"other\""), "unknown field `other`"),
+        ] {
+            let error = read(text, "judge").unwrap_err();
+            assert!(error.starts_with(&format!("{start}{says}")), "{error}");
+        }
+        let other = read(&text, "another").unwrap_err();
+        assert_eq!(other, "FILE is a certificate of `judge`, not of `another`");
+        let absent = Certificate::read(Path::new("gone.json"), "judge").unwrap_err();
+        assert!(absent.to_string().starts_with("gone.json cannot be read: "), "{absent}");
+        for (counts, says) in [
+            (
+                [19, 19, 30, 28],
+                "judge: 19 good and 30 bad cases are labelled, and at least 20 of each are needed",
+            ),
+            (
+                [25, 13, 25, 12],
+                "judge: it passed 13 of 25 good cases and failed 12 of 25 bad ones, which does not show that it tells them apart",
+            ),
+        ] {
+            assert_eq!(certificate(counts).unwrap_err().to_string(), says);
+            // A file that somebody gave a digest of its own is no better.
+            let certificate =
+                Certificate { labels: labels(counts), ..certificate([25, 24, 30, 28]).unwrap() };
+            let text = Certificate { digest: certificate.content(), ..certificate }.to_text();
+            assert_eq!(read(&text, "judge").unwrap_err(), says.replacen("judge", "FILE", 1));
+        }
+    }
+}

@@ -287,3 +287,80 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
     let nothing = decided(alone(vec![error(); 3]), 0);
     assert_eq!(nothing.undecided, Some(Undecided::NothingScored));
 }
+
+/// A certificate with this many of 25 good cases passed and of 25 bad ones failed.
+fn certificate(good_passed: usize, bad_failed: usize) -> Certificate {
+    let mut labels = crate::CertifiedLabels::new(None, &"labels");
+    (0..25).for_each(|case| labels.add(true, case < good_passed));
+    (0..25).for_each(|case| labels.add(false, case >= bad_failed));
+    Certificate::new(("check", "judge", 0.5), Default::default(), labels, Some(0.8)).unwrap()
+}
+
+/// Decides a gate that asks for a certificate, over this many passes and failures.
+fn certified(gate: &str, certified: &Certified<'_>, [passed, failed]: [usize; 2]) -> GateResult {
+    let gate = Gate { certified: true, ..Gate::parse(gate, 0.95).unwrap() };
+    let mut values = CaseValues::default();
+    let scores = [vec![1.0; passed], vec![0.0; failed]].concat();
+    alone(scores.into_iter().map(scored)).iter().for_each(|it| values.add(it));
+    GateResult::new(&gate, certified, &values, None)
+}
+
+#[test]
+fn a_gate_that_asks_for_a_certificate_decides_by_the_corrected_rate() {
+    let certificate = certificate(24, 22);
+    let holds = Some(Ok(&certificate));
+    let gate = "check: pass_rate >= 0.86";
+    let pass = certified(gate, &holds, [93, 7]);
+    assert_eq!(
+        pass.to_string(),
+        "check: pass_rate >= 0.86: PASS, 0.964 (0.868 to 1.000 with 95 % confidence) of 100 cases, corrected from 0.930"
+    );
+    // The raw rate decides otherwise at another limit.
+    let open = certified("check: pass_rate >= 0.9", &holds, [93, 7]);
+    assert!(matches!(open.undecided, Some(Undecided::TooFewCases(Some(_)))), "{open}");
+    let labels = certified("check: pass_rate >= 0.95", &holds, [930, 70]);
+    assert_eq!((&labels.undecided, labels.needed()), (&Some(Undecided::TooFewLabels), None));
+    // A mean is not corrected, and needs the certificate all the same.
+    let mean = certified("check: mean >= 0.8", &holds, [93, 7]);
+    assert_eq!((mean.verdict, mean.raw), (Verdict::Pass, None));
+}
+
+#[test]
+fn without_a_certificate_that_holds_such_a_gate_never_decides() {
+    let lenient = certificate(20, 22);
+    let changed = Some(Err("changed since it was certified: threshold".to_owned()));
+    for (holds, counts, says) in [
+        (None, [100, 0], "; the evaluator has no certificate (`certificate: FILE` in its entry)"),
+        (changed, [0, 100], "; changed since it was certified: threshold"),
+        // It passes more than if all were good, or fails more than if all were bad.
+        (
+            Some(Ok(&lenient)),
+            [500, 0],
+            ", not corrected: 1.000; the judge passes more or fewer cases",
+        ),
+        (
+            Some(Ok(&lenient)),
+            [0, 500],
+            ", not corrected: 0.000; the judge passes more or fewer cases",
+        ),
+    ] {
+        let result = certified("check: pass_rate >= 0.5", &holds, counts);
+        assert_eq!(result.verdict, Verdict::Inconclusive);
+        assert!(result.to_string().contains(says), "{result}");
+        assert!(result.undecided.unwrap().is_hopeless());
+    }
+    // The same without the condition.
+    let counts = [vec![scored(1.0); 100], vec![]].concat();
+    assert_eq!(decided("check: pass_rate >= 0.5", alone(counts)).verdict, Verdict::Pass);
+}
+
+#[test]
+fn labels_may_suffice_for_one_confidence_and_not_for_another() {
+    let weak = certificate(18, 17);
+    let gate = Gate { certified: true, ..Gate::parse("check: pass_rate >= 0.2", 0.999_9).unwrap() };
+    let mut values = CaseValues::default();
+    alone(vec![scored(1.0); 10]).iter().for_each(|it| values.add(it));
+    let result = GateResult::new(&gate, &Some(Ok(&weak)), &values, None);
+    let reason = "it passed 18 of 25 good cases and failed 17 of 25 bad ones";
+    assert!(result.to_string().contains(reason), "{result}");
+}
