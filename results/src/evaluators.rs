@@ -5,7 +5,7 @@ use std::{fmt, io};
 use evaluator_statistics::{Estimate, mean_clustered};
 
 use super::{
-    ALL_EVALUATORS, Gate, Report,
+    ALL_EVALUATORS, Certificate, Gate, Report,
     gate::{CaseValues, Certified, GateResult, Measure, counted, estimate},
 };
 
@@ -101,10 +101,7 @@ impl EvaluatorSums {
                 .and_then(|clusters| mean_clustered(&sample.values, &clusters, confidence).ok());
             let pass_rate = estimated(Measure::PassRate);
             let certified = certified(&evaluator.name);
-            let corrected = pass_rate.zip(certified.clone()).map(|(rate, certificate)| {
-                let rates = certificate?.rates(confidence)?;
-                rates.correct(rate).map_err(|refusal| refusal.to_string())
-            });
+            let corrected = pass_rate.and_then(|rate| corrected(rate, &certified, confidence));
             Self {
                 name: evaluator.name.clone(),
                 cases: evaluator.cases(),
@@ -139,6 +136,19 @@ impl EvaluatorSums {
         });
         sums.chain(of_none).collect()
     }
+}
+
+/// Returns the corrected pass rate, or the reason why there is none; `None` without a certificate.
+fn corrected(
+    rate: Estimate,
+    certified: &Certified<'_>,
+    confidence: f64,
+) -> Option<Result<Estimate, String>> {
+    let correct = |certificate: &Certificate| {
+        let rates = certificate.rates(confidence)?;
+        rates.correct(rate).map_err(|refusal| refusal.to_string())
+    };
+    Some(certified.clone()?.and_then(correct))
 }
 
 impl Report {

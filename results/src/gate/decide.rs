@@ -121,7 +121,7 @@ impl GateResult {
         let sample = values.sample(evaluator, gate.measure, false);
         let counts = evaluator.counts;
         let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
-        let mut result = Self {
+        let undecided = Self {
             gate: gate.clone(),
             verdict: Verdict::Inconclusive,
             estimate: None,
@@ -136,44 +136,56 @@ impl GateResult {
             left_out_cases: left_out.take(NAMED).collect(),
         };
         let raw = estimate(gate.measure, &sample, gate.confidence).ok();
-        let rates = match rates(gate, certified) {
-            Ok(rates) => rates,
+        match rates(gate, certified) {
+            Ok(rates) => Self { raw: raw.filter(|_| rates.is_some()), ..undecided }.decided(
+                rates.as_ref(),
+                &sample,
+                || values.sample(evaluator, gate.measure, true),
+            ),
             Err(reason) => {
-                result.estimate = raw;
-                result.undecided = Some(Undecided::NotCertified(reason));
-                return result;
+                let reason = Some(Undecided::NotCertified(reason));
+                Self { estimate: raw, undecided: reason, ..undecided }
             }
-        };
-        result.raw = raw.filter(|_| rates.is_some());
-        let decision = match decide(gate, rates.as_ref(), &sample) {
+        }
+    }
+
+    /// Decides by a sample. `worst` returns the one in which errors are failures.
+    fn decided<'v>(
+        mut self,
+        rates: Option<&JudgeRates>,
+        sample: &Sample<'_>,
+        worst: impl FnOnce() -> Sample<'v>,
+    ) -> Self {
+        let decision = match decide(&self.gate, rates, sample) {
             Ok(decision) => decision,
             Err(refusal) => {
-                result.undecided = Some(match (refusal, gate.measure) {
+                self.undecided = Some(match (refusal, self.gate.measure) {
                     (Refusal::UnlikeLabels, _) => Undecided::NotCertified(refusal.to_string()),
-                    (_, Measure::PassHat(k)) if result.left_out > 0 => {
+                    (_, Measure::PassHat(k)) if self.left_out > 0 => {
                         Undecided::TooFewConversations(k)
                     }
                     _ => Undecided::NothingScored,
                 });
-                return result;
+                return self;
             }
         };
-        result.estimate = Some(decision.estimate);
-        result.verdict = decision.verdict;
+        self.estimate = Some(decision.estimate);
+        self.verdict = decision.verdict;
         if decision.verdict == Verdict::Inconclusive {
-            result.undecided = Some(match (too_few(&decision), &rates) {
-                (Undecided::TooFewCases(None), Some(_)) => Undecided::TooFewLabels,
+            self.undecided = Some(match (too_few(&decision), rates) {
+                (Undecided::TooFewCases(None), Some(_)) if decision.estimate.units > 1 => {
+                    Undecided::TooFewLabels
+                }
                 (undecided, _) => undecided,
             });
-        } else if decision.verdict == Verdict::Pass && result.errors > 0 {
-            let sample = values.sample(evaluator, gate.measure, true);
-            let worst = decide(gate, rates.as_ref(), &sample);
+        } else if decision.verdict == Verdict::Pass && self.errors > 0 {
+            let worst = decide(&self.gate, rates, &worst());
             if !worst.is_ok_and(|worst| worst.verdict == Verdict::Pass) {
-                result.verdict = Verdict::Inconclusive;
-                result.undecided = Some(Undecided::Errors(result.errors));
+                self.verdict = Verdict::Inconclusive;
+                self.undecided = Some(Undecided::Errors(self.errors));
             }
         }
-        result
+        self
     }
 
     /// Replaces the verdict by that of a gate that was decided while cases came.
