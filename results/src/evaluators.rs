@@ -6,7 +6,7 @@ use evaluator_statistics::{Estimate, mean_clustered};
 
 use super::{
     ALL_EVALUATORS, Certificate, Gate, Report,
-    gate::{CaseValues, Certified, GateResult, Measure, counted, estimate},
+    gate::{CaseValues, CertificateOf, GateResult, Measure, counted, estimate},
 };
 
 /// What an evaluator measured over all cases.
@@ -86,7 +86,7 @@ impl EvaluatorSums {
         values: &CaseValues,
         (gates, until_decided): (&[Gate], Option<u64>),
         confidence: f64,
-        certified: impl Fn(&str) -> Certified<'c>,
+        certified: impl Fn(&str) -> CertificateOf<'c>,
     ) -> Vec<Self> {
         let sums = values.by_evaluator().iter().map(|evaluator| {
             let counts = evaluator.counts;
@@ -141,7 +141,7 @@ impl EvaluatorSums {
 /// Returns the corrected pass rate, or the reason why there is none; `None` without a certificate.
 fn corrected(
     rate: Estimate,
-    certified: &Certified<'_>,
+    certified: &CertificateOf<'_>,
     confidence: f64,
 ) -> Option<Result<Estimate, String>> {
     let correct = |certificate: &Certificate| {
@@ -181,7 +181,7 @@ impl Report {
     }
 
     /// Returns the certificate of an evaluator, or the reason why it does not hold; `None` if there is none.
-    fn certified(&self, evaluator: &str) -> Certified<'_> {
+    fn certified(&self, evaluator: &str) -> CertificateOf<'_> {
         let entries = &self.header.as_ref()?.evaluators;
         entries.iter().find(|entry| entry.name == evaluator)?.certified()
     }

@@ -86,10 +86,10 @@ impl Undecided {
 }
 
 /// Certificate of the evaluator of a gate, or the reason why it does not hold; `None` if there is none.
-pub(crate) type Certified<'c> = Option<Result<&'c Certificate, String>>;
+pub(crate) type CertificateOf<'c> = Option<Result<&'c Certificate, String>>;
 
 /// Returns what people have shown about the evaluator of a gate that has to be certified; `None` for another gate.
-fn rates(gate: &Gate, certified: &Certified<'_>) -> Result<Option<JudgeRates>, String> {
+fn rates(gate: &Gate, certified: &CertificateOf<'_>) -> Result<Option<JudgeRates>, String> {
     if !gate.certified {
         return Ok(None);
     }
@@ -104,7 +104,7 @@ impl GateResult {
     /// Decides a gate by the values of its evaluator; with `until_decided`, the seed of the run, as the cases came.
     pub(crate) fn new(
         gate: &Gate,
-        certified: &Certified<'_>,
+        certified: &CertificateOf<'_>,
         values: &CaseValues,
         until_decided: Option<u64>,
     ) -> Self {

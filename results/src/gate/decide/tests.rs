@@ -297,7 +297,11 @@ fn certificate(good_passed: usize, bad_failed: usize) -> Certificate {
 }
 
 /// Decides a gate that asks for a certificate, over this many passes and failures.
-fn certified(gate: &str, certified: &Certified<'_>, [passed, failed]: [usize; 2]) -> GateResult {
+fn certified(
+    gate: &str,
+    certified: &CertificateOf<'_>,
+    [passed, failed]: [usize; 2],
+) -> GateResult {
     let gate = Gate { certified: true, ..Gate::parse(gate, 0.95).unwrap() };
     let mut values = CaseValues::default();
     let scores = [vec![1.0; passed], vec![0.0; failed]].concat();
