@@ -1,6 +1,8 @@
 //! Tests of the commands: whole programs, their output and their exit codes.
 
 mod adk_config;
+#[cfg(unix)]
+mod agree;
 mod answers;
 mod bad_input;
 #[cfg(unix)]
