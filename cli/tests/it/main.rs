@@ -74,6 +74,7 @@ mod running;
 mod rust_files;
 mod rust_sources;
 mod sandboxed;
+mod sdk_models;
 mod secrets;
 mod serve;
 mod shared_builds;

@@ -41,7 +41,9 @@ pub(super) fn response(
     set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     set(header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS");
     set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, Authorization");
-    content_type.map(|content_type| set(header::CONTENT_TYPE, content_type));
+    if let Some(content_type) = content_type {
+        set(header::CONTENT_TYPE, content_type);
+    }
     response
 }
 

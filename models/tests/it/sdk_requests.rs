@@ -488,7 +488,7 @@ fn each_mistake_is_an_error_that_the_sdk_knows_and_does_not_repeat() {
     ] {
         check(line, header, &body, status, invalid, code);
     }
-    assert_eq!(asked.raw(chat, &[bearer.clone()], &good).0, 200);
+    assert_eq!(asked.raw(chat, std::slice::from_ref(&bearer), &good).0, 200);
     check(chat, &bearer, &good, 429, "insufficient_quota", json!("insufficient_quota"));
     // The form of the other SDK, and its header for the token.
     let key = format!("X-Api-Key: {}", asked.proxy.token());
