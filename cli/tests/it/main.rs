@@ -77,6 +77,7 @@ mod rust_files;
 mod rust_sources;
 mod same_bytes;
 mod sandboxed;
+mod sdk_models;
 mod secrets;
 mod serve;
 mod shared_builds;
