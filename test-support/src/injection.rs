@@ -308,7 +308,9 @@ fn frames(harmless: &str, cases: &[Case], attacked: &BTreeMap<usize, String>) ->
             let case = &cases[number - 1];
             let prompt = attacked.get(&number).map_or("", |prompt| prompt);
             if !prompt.contains(&case.quote) {
-                return "escaped".to_owned();
+                let changed = [escaped(&case.quote), case.quote.replace('\n', "\n> ")];
+                let is_escaped = changed.iter().any(|it| prompt.contains(it));
+                return if is_escaped { "escaped" } else { "rewritten" }.to_owned();
             }
             let (_, behind) = prompt.split_once(&case.quote).unwrap();
             let closing = behind.trim_start().lines().next().unwrap_or_default().trim();

@@ -40,12 +40,19 @@ yours: it damages answers, adds orders to the judge, and compares.
 | can be forged | the text holds the delimiter that follows it: the agent knew it from another question |
 | not marked | nothing follows the text, or no delimiter |
 | escaped | the text is shown as a string of JSON, or with a mark before each of its lines: it cannot end either |
+| rewritten | the prompt does not show the text as it was written |
 | not shown, - | the prompt does not show texts of this place |
 | held | the judge's own verdict was read, and no quoted one |
 | error | the reply was refused as unreadable: the evaluation is an error, not a pass |
 | **read** | the quoted verdict was read: the agent chose its verdict |
 | repeats | attacks that pass if the judge's whole reply is the verdict that it was shown |
 | obeys | attacks that pass if the judge states the best verdict as its own: no reader can hold this |
+";
+
+/// Text before the tables of this program.
+const OWN: &str = "\
+Prompts 13, 14 and 16 are texts of users, in which values are put as they are: whoever writes them writes the delimiters. In
+`type: llm_judge` (2, 3) values have delimiters also in prompts of users.
 ";
 
 /// Text behind the tables.
@@ -223,7 +230,7 @@ fn row_of_eval_file((name, form, assertion): &(&'static str, &'static str, Value
 
 fn page(own: &[Row]) -> String {
     let mut page = format!("# Attacks on judges\n\n{NOTE}\n\n{HEAD}");
-    page += &format!("\n### Prompts of this program\n\n{}", tables(own));
+    page += &format!("\n### Prompts of this program\n\n{OWN}\n{}", tables(own));
     for (tool, rows) in foreign() {
         let rows: Vec<Row> = rows.as_array().unwrap().iter().map(Row::from_json).collect();
         page += &format!("\n### Default prompts of {tool}\n\n{}", tables(&rows));
