@@ -2,13 +2,18 @@
 
 use std::collections::HashSet;
 
+use evaluator_statistics::{Estimate, clopper_pearson};
+
 use crate::{
     Agreement, AgreementError, AgreementSettings, Certificate, CertificateError, CertifiedLabels,
-    Labels, Report,
+    EvaluatorAgreement, Labels, Report,
 };
 
 /// The part of labels that counts, if they have parts. Prompts are written with the others.
 const TEST: &str = "test";
+
+/// Confidence with which labels have to be chosen by verdicts to be refused.
+const CONFIDENCE: f64 = 0.999;
 
 /// A certificate that was made, and what it does not rest on.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +73,7 @@ pub fn certify(
         let reason = "its evaluations are repeated, and a certificate is about single ones; run it without `repeat`";
         return Err(unusable(name, reason));
     }
+    ensure_at_random(report, found)?;
     let mut cases: HashSet<&str> = HashSet::new();
     let (mut counted, mut further_recordings) = (Vec::new(), 0);
     for pair in &found.pairs {
@@ -89,6 +95,28 @@ pub fn certify(
     counted.iter().for_each(|(_, is_good, passed)| certified.add(*is_good, *passed));
     let certificate = entry.certify(certified, found.kappa.map(|it| it.value))?;
     Ok(Certified { certificate, further_recordings })
+}
+
+/// Checks that as large a share of the labelled conversations passes as of all. If labels were chosen by what the evaluator says,
+/// the rates of the labelled conversations are not its rates.
+fn ensure_at_random(report: &Report, found: &EvaluatorAgreement) -> Result<(), CertifyError> {
+    let all = report.evaluators(CONFIDENCE).map_err(AgreementError::from)?;
+    let Some(all) = all.into_iter().find(|it| it.name == found.name) else { return Ok(()) };
+    let (labelled, scored) = (found.pairs.len(), all.passed + all.failed);
+    let passed = found.pairs.iter().filter(|pair| pair.passed).count();
+    let Ok(Estimate { interval, .. }) = clopper_pearson(passed, labelled, CONFIDENCE) else {
+        return Ok(());
+    };
+    let share = all.passed as f64 / scored.max(1) as f64;
+    if (interval.lower..=interval.upper).contains(&share) {
+        return Ok(());
+    }
+    let reason = format!(
+        "it passes {passed} of {labelled} labelled conversations and {} of {scored} in the run, so the labels were not chosen at \
+         random; `agree --sheet FILE --at-random` draws conversations to label",
+        all.passed
+    );
+    Err(unusable(&found.name, &reason))
 }
 
 fn unusable(about: &str, reason: &str) -> CertifyError {

@@ -1,6 +1,5 @@
 //! Certificates: evaluators held against labels, and pass rates corrected for their errors.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use serde_json::{Value, json};
 
@@ -17,11 +16,11 @@ fn is_good(number: usize) -> bool {
 }
 
 fn passes(number: usize) -> bool {
-    is_good(number) != WRONG.contains(&number)
+    number >= CONVERSATIONS || is_good(number) != WRONG.contains(&number)
 }
 
 /// A recording of conversations of one turn, whose answers are what an evaluator says about them.
-fn recording() -> String {
+fn recording(conversations: usize) -> String {
     let line = |number: usize| {
         let attribute = |key: &str, value: &Value| json!({"key": key, "value": {"stringValue": value.to_string()}});
         let message = |role: &str, text: String| json!([{"role": role, "parts": [{"type": "text", "content": text}]}]);
@@ -37,7 +36,7 @@ fn recording() -> String {
         });
         format!("{span}\n")
     };
-    (0..CONVERSATIONS).map(line).collect()
+    (0..conversations).map(line).collect()
 }
 
 /// Labels of the first conversations, with what precedes and follows each.
@@ -58,7 +57,7 @@ const ENTRY: &str = "{name: check, type: code, path: check.py";
 /// A directory with a Python evaluator of two files.
 fn directory() -> Directory {
     let directory = Directory::new();
-    directory.file("t.json", recording());
+    directory.file("t.json", recording(CONVERSATIONS));
     directory.file("labels.csv", labels(CONVERSATIONS));
     directory.file("check.py", PYTHON);
     directory.file("rules.py", "WORD = 'fine'\n");
@@ -252,6 +251,22 @@ fn labels_that_do_not_suffice_give_no_certificate() {
         (&certificate["labels"]["split"], &certificate["labels"]["good"]),
         (&json!("test"), &json!(25))
     );
+}
+
+#[test]
+fn labels_that_were_chosen_by_verdicts_give_no_certificate() {
+    let directory = directory();
+    // Half of the labelled conversations pass, and most of the run.
+    directory.file("t.json", recording(CONVERSATIONS + 140));
+    run(&directory, &["--save-run", "r.evalrun", "-o", "summary"]).exits(1);
+    certify(&directory, &[]).exits(2).says(
+        "check: it passes 31 of 60 labelled conversations and 171 of 200 in the run, so the labels were not chosen at random; \
+         `agree --sheet FILE --at-random` draws conversations to label",
+    );
+    // Nor is a file of labels replaced by a certificate, or a failed one by another.
+    let args = ["agree", "labels.csv", "r.evalrun", "--certify", "labels.csv"];
+    directory.evaluator(&args).exits(2).says("labels.csv is an input of this command");
+    assert_eq!(directory.read("labels.csv"), labels(CONVERSATIONS));
 }
 
 #[test]
