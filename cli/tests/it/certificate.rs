@@ -85,7 +85,7 @@ fn certified(directory: &Directory, gate: &str) {
     configure(directory, &format!("{ENTRY}, certificate: check.json, gate: {gate}}}"));
 }
 
-const GATE: &str = "{pass_rate: 0.25, certified: true}";
+const GATE: &str = "{pass_rate: 0.2, certified: true}";
 
 #[test]
 fn a_certified_evaluator_has_a_corrected_rate_in_every_report() {
@@ -106,7 +106,7 @@ fn a_certified_evaluator_has_a_corrected_rate_in_every_report() {
     assert_eq!(directory.read("check.json"), bytes);
 
     let ran = run(&directory, &["-o", "json", "--save-run", "r.evalrun"]).exits(0);
-    let says = "gate check: pass_rate >= 0.25: PASS, 0.500 (0.285 to 0.706 with 95 % confidence) of 60 cases, corrected from 0.516";
+    let says = "gate check: pass_rate >= 0.2: PASS, 0.500 (0.285 to 0.706 with 95 % confidence) of 60 cases, corrected from 0.516";
     assert!(ran.stderr.contains(says), "{}", ran.stderr);
     let report = ran.json();
     let evaluator = &report["evaluators"][0];
@@ -328,7 +328,7 @@ fn a_judge_is_certified_with_its_prompt_its_model_and_its_parameters() {
     for (criteria, model, more, changed) in [
         ("It is polite.", fake, "", "setting `criteria`"),
         (kind, "fake:other.jsonl", "", "setting `judge.models`"),
-        (kind, fake, ", temperature: 0.5", "setting `judge.parameters.temperature`"),
+        (kind, fake, ", params: {temperature: 0.5}", "setting `judge.params.temperature`"),
     ] {
         judge(criteria, model, more);
         let gates = run(&directory, &options).json()["gates"].clone();
