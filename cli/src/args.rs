@@ -82,7 +82,8 @@ pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, cl
     if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
         run.options = run::given_options(matches);
     }
-    if let (Command::Mutate(mutate), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
+    if let (Command::Mutate(mutate), Some((_, matches))) = (&mut cli.command, matches.subcommand())
+    {
         mutate.options = run::given_options(matches);
     }
     if let Command::Conform(conform) = &mut cli.command {

@@ -186,9 +186,7 @@ pub(crate) fn wrong_language(conversation: &mut Conversation, _: &Subject<'_>, s
 
 /// Returns the turns with a golden answer.
 pub(crate) fn golden(subject: &Subject<'_>) -> Vec<Site> {
-    answered(subject, |site, _| {
-        site.golden(subject).and_then(|turn| turn.final_text("")).is_some()
-    })
+    answered(subject, |site, _| site.golden(subject).and_then(|turn| turn.final_text("")).is_some())
 }
 
 /// Answers with the golden answer, and says that it is the expected one.

@@ -142,12 +142,8 @@ const OF_RUBRICS: [&str; 4] = [
 ];
 
 /// Metrics that count.
-const OF_BUDGETS: [&str; 4] = [
-    "inference_call_count_v1",
-    "invocation_duration_v1",
-    "token_usage_v1",
-    "tool_call_count_v1",
-];
+const OF_BUDGETS: [&str; 4] =
+    ["inference_call_count_v1", "invocation_duration_v1", "token_usage_v1", "tool_call_count_v1"];
 
 /// Returns what is expected of a built-in metric with these settings; no kind for metrics that none of the operators concern.
 #[must_use]

@@ -38,7 +38,7 @@ pub use operator::{GOLDEN, Mutation, OPERATORS, Operator, RELATIONS};
 pub use outcome::{NOTICED, Observed, Outcome};
 pub use plan::{Choice, Draft, Role, Trial};
 pub use report::{
-    Counts, EvaluatorReport, MutationReport, OperatorCounts, Rate, RelationCounts, Shown, Sums, Tried, Undamaged,
-    Violation,
+    Counts, EvaluatorReport, MutationReport, OperatorCounts, Rate, RelationCounts, Shown, Sums,
+    Tried, Undamaged, Violation,
 };
 pub use subject::{Site, Subject};

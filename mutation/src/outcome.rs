@@ -99,8 +99,7 @@ mod tests {
     #[test]
     fn outcomes_follow_from_the_effect() {
         let scored = |score: f64| Observed::Scored { score, passed: score >= 0.5 };
-        let error =
-            Observed::Error { error_type: "timed_out".to_owned(), message: String::new() };
+        let error = Observed::Error { error_type: "timed_out".to_owned(), message: String::new() };
         for (effect, observed, expected) in [
             (Effect::Down, scored(0.4), Outcome::Killed),
             (Effect::Down, scored(0.99), Outcome::Noticed),

@@ -88,6 +88,7 @@ pub struct Draft<'c> {
     expectations: &'c Expectations,
     damage: Vec<Pool>,
     relations: Vec<Pool>,
+    pairs: Vec<Candidate>,
 }
 
 impl<'c> Draft<'c> {
@@ -104,12 +105,13 @@ impl<'c> Draft<'c> {
             Some(only) => only.operator == *operator,
             None => choice.relations,
         };
-        let wanted = |operator: &&Operator| is_tried(operator) && !expectations.skips(operator.name);
+        let wanted =
+            |operator: &&Operator| is_tried(operator) && !expectations.skips(operator.name);
         relations.extend(RELATIONS.iter().filter(wanted).map(|it| pool(it, Role::Relation)));
         let has_kind = expectations.kind.is_some() && GOLDEN.effect(expectations).is_some();
         let golden = [&GOLDEN].into_iter().filter(wanted).filter(|_| has_kind);
         relations.extend(golden.map(|operator| pool(operator, Role::Golden)));
-        Self { damage: damage.collect(), relations, choice, expectations }
+        Self { damage: damage.collect(), relations, pairs: Vec::new(), choice, expectations }
     }
 
     /// Adds the edits of a conversation.
@@ -151,43 +153,38 @@ impl<'c> Draft<'c> {
             site.filter(|_| effect == Effect::Down).map(|site| (operator, site))
         });
         let Some(then) = then else { return };
-        let pair = (conversation, Mutation { then: Some(then), ..*mutation }, Some(*mutation));
-        match self.relations.iter_mut().find(|pool| pool.role == Role::Pair) {
-            Some(pool) => pool.candidates.push(pair),
-            None => self.relations.push(Pool {
-                operator: first.operator,
-                role: Role::Pair,
-                candidates: vec![pair],
-                not_applicable: 0,
-            }),
-        }
+        let pair = Mutation { then: Some(then), ..*mutation };
+        self.pairs.push((conversation, pair, Some(*mutation)));
     }
 
     /// Chooses the trials: damage evenly over operators, and the same number of conversations for each relation. Returns them with
     /// the number of conversations in which an operator has no place.
     #[must_use]
     pub fn trials(self) -> (Vec<Trial>, Vec<(&'static Operator, Effect, usize)>) {
-        let Self { choice, damage, relations, .. } = self;
+        let Self { choice, damage, relations, pairs, .. } = self;
         let mut random = Random::new(choice.seed);
         let not_applicable = damage.iter().filter_map(|pool| match pool.role {
             Role::Damage(effect) => Some((pool.operator, effect, pool.not_applicable)),
             _ => None,
         });
         let not_applicable = not_applicable.collect();
-        let mut trials: Vec<Trial> = Vec::new();
         let sizes: Vec<usize> = damage.iter().map(|pool| pool.candidates.len()).collect();
-        let shares = shares(&sizes, choice.sample).into_iter();
-        let related = relations.iter().map(|pool| pool.candidates.len().min(choice.of_relation()));
-        let shares: Vec<usize> = shares.chain(related).collect();
-        for (pool, share) in damage.into_iter().chain(relations).zip(shares) {
-            let mut candidates = pool.candidates;
+        let shares = shares(&sizes, choice.sample);
+        let damage = damage.into_iter().zip(shares);
+        let damage = damage.map(|(pool, share)| (pool.role, pool.candidates, share));
+        let most = choice.of_relation();
+        let relations = relations.into_iter().map(|pool| (pool.role, pool.candidates, most));
+        let pairs = [(Role::Pair, pairs, most)];
+        let mut trials: Vec<Trial> = Vec::new();
+        for (role, mut candidates, share) in damage.chain(relations).chain(pairs) {
             random.shuffle(&mut candidates);
             candidates.truncate(share);
             // In the order of the conversations, whatever the sample is.
             candidates.sort_by_key(|(conversation, mutation, _)| (*conversation, mutation.site));
             for (conversation, mutation, control) in candidates {
-                let control = control.map(|control| controlling(&mut trials, conversation, control));
-                let role = pool.role;
+                let control =
+                    control.map(|control| controlling(&mut trials, conversation, control));
+                let role = if mutation.then.is_some() { Role::Pair } else { role };
                 trials.push(Trial { conversation, mutation, role, control });
             }
         }

@@ -251,7 +251,9 @@ impl<'t> Sums<'t> {
     ) -> Self {
         let outcomes: Vec<(&Mutation, Effect, Outcome)> = tried
             .iter()
-            .filter_map(|it| it.outcome().map(|(effect, outcome)| (&it.trial.mutation, effect, outcome)))
+            .filter_map(|it| {
+                it.outcome().map(|(effect, outcome)| (&it.trial.mutation, effect, outcome))
+            })
             .collect();
         let counts = Counts::of(outcomes.iter().map(|(_, effect, it)| (*effect, it)), has_kind);
         let of_operator = |&(operator, expect, not_applicable): &(&'static Operator, _, _)| {

@@ -48,9 +48,7 @@ pub(crate) fn changed(leaf: &Value) -> Value {
             Some(next) => Value::Int(next),
             None => Value::Int(0),
         },
-        Value::BigInt(digits) => {
-            Value::from_digits(&format!("{digits}0")).unwrap_or(Value::Int(0))
-        }
+        Value::BigInt(digits) => Value::from_digits(&format!("{digits}0")).unwrap_or(Value::Int(0)),
         // The next number may be the same one.
         Value::Float(number) if number + 1.0 == *number || !number.is_finite() => Value::Float(0.0),
         Value::Float(number) => Value::Float(number + 1.0),

@@ -18,13 +18,13 @@ use evaluator_host::{
     run::{Request, Runner, turns_document},
 };
 use evaluator_mutation::{
-    Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, Observed, Outcome, Shown, Sums, Tried,
-    diff, of_metric,
+    Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, Observed, Outcome,
+    RelationCounts, Shown, Sums, Tried, diff, of_metric,
 };
 
 use self::{
     sources::Bases,
-    trials::{Laboratory, Names, Subjected},
+    trials::{Laboratory, Names, RAISED, Raised, Subjected},
 };
 use super::{broken, eval_file, load_config, open_session, print, run, unusable, watched};
 use crate::{
@@ -48,10 +48,10 @@ pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Resul
     let request = Request::new(args.traces.clone(), config.clone());
     let recordings =
         watched(verbose, async |on_event| runner.recordings(&request, on_event).await)?;
-    // They have been shown, but for those that have no file.
-    let recordings = recordings.map_err(|errors| match errors.is_empty() {
-        true => broken("it was interrupted"),
-        false => unusable(errors.join("\n")),
+    let recordings = recordings.map_err(|_| match runner.cancellation.is_cancelled() {
+        true => broken("it was interrupted; there is no report"),
+        // The errors have been shown.
+        false => unusable("the traces or the eval set cannot be used as they are"),
     })?;
     let mut laboratory = Laboratory {
         runner: &runner,
@@ -68,20 +68,10 @@ pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Resul
         operators: args.operators.clone(),
         only: args.only,
     };
-    let mut reports = Vec::new();
-    match subjected.iter().all(|it| it.refusal.is_some()) {
-        true => reports.extend(subjected.iter().map(refused)),
-        false => {
-            let bases = laboratory.evaluate_edited(&mut subjected, &choice)?;
-            let shown = Shower { bases: &bases, names: &laboratory.names, args: &args };
-            for it in &subjected {
-                reports.push(shown.report(it).map_err(broken)?);
-            }
-            if let Some(directory) = &args.save {
-                shown.save(directory, &subjected).map_err(broken)?;
-            }
-        }
-    }
+    let reports = match subjected.iter().all(|it| it.refusal.is_some()) {
+        true => subjected.iter().map(refused).collect(),
+        false => tried(&laboratory, &mut subjected, &choice, &args)?,
+    };
     let max_error_rate = args.max_error_rate.unwrap_or(laboratory.config.max_error_rate);
     let code = exit::worst(reports.iter().map(|it| code(it, args.min_killed, max_error_rate)));
     let MutateArgs { seed, sample, min_killed, .. } = args;
@@ -89,6 +79,32 @@ pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Resul
     let code = exit::worst([code, write(&report, &args.output)]);
     render::mutation_verdict(&report.evaluators, min_killed, code);
     Ok(code)
+}
+
+/// Tries evaluators on edited conversations. Returns their reports.
+fn tried(
+    laboratory: &Laboratory<'_>,
+    subjected: &mut [Subjected],
+    choice: &Choice,
+    args: &MutateArgs,
+) -> Result<Vec<EvaluatorReport>, u8> {
+    let bases = laboratory.evaluate_edited(subjected, choice)?;
+    if let (Some(only), true) = (args.only, subjected.iter().all(|it| it.tried.is_empty())) {
+        let case = args.case.as_deref().unwrap_or_default();
+        return Err(unusable(format!(
+            "`{only}` does not apply to {case}, or no evaluator passes {case} as it is"
+        )));
+    }
+    if choice.relations {
+        laboratory.evaluate_raised(subjected)?;
+    }
+    let shown = Shower { bases: &bases, names: &laboratory.names, args };
+    let reports = subjected.iter().map(|it| shown.report(it)).collect::<Result<_, _>>();
+    let reports = reports.map_err(broken)?;
+    if let Some(directory) = &args.save {
+        shown.save(directory, subjected).map_err(broken)?;
+    }
+    Ok(reports)
 }
 
 /// Returns the configuration of the evaluators that are tried.
@@ -107,8 +123,9 @@ fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Config, u8> {
         for name in &names {
             if !config.evaluators.iter().any(|it| it.name == *name) {
                 let known = || config.evaluators.iter().map(|it| it.name.as_str());
-                let hint = did_you_mean(name, known())
-                    .unwrap_or_else(|| format!("there are {}", known().collect::<Vec<_>>().join(", ")));
+                let hint = did_you_mean(name, known()).unwrap_or_else(|| {
+                    format!("there are {}", known().collect::<Vec<_>>().join(", "))
+                });
                 return Err(unusable(format!(
                     "there is no evaluator `{name}` in the configuration, and no program of that path; {hint}"
                 )));
@@ -130,11 +147,7 @@ fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Config, u8> {
 }
 
 /// Moves the paths of programs to the arguments of a run. Returns the names of entries.
-fn programs(
-    args: &MutateArgs,
-    run_args: &mut RunArgs,
-    runner: &Runner,
-) -> Result<Vec<String>, u8> {
+fn programs(args: &MutateArgs, run_args: &mut RunArgs, runner: &Runner) -> Result<Vec<String>, u8> {
     let config = load_config(args.config.as_deref(), runner)?;
     let mut names = Vec::new();
     for name in &args.named {
@@ -205,7 +218,8 @@ fn refuse_unknown_kinds(args: &MutateArgs, subjected: &[Subjected]) -> Result<()
 fn code(report: &EvaluatorReport, min_killed: Option<f64>, max_error_rate: f64) -> u8 {
     let undamaged = &report.conversations;
     let asked = undamaged.passed + undamaged.failed + undamaged.errors + undamaged.unstable.len();
-    let broke = |errors: usize, all: usize| errors > 0 && errors as f64 > max_error_rate * all as f64;
+    let broke =
+        |errors: usize, all: usize| errors > 0 && errors as f64 > max_error_rate * all as f64;
     let mut codes = vec![exit::OK];
     if broke(undamaged.errors, asked) || broke(report.counts.broke, report.counts.mutants) {
         codes.push(exit::ERRORED);
@@ -274,10 +288,26 @@ impl Shower<'_> {
         }
         let mut violated = Vec::new();
         for violation in &sums.violations {
-            violated.push(self.shown(it, violation.tried, &violation.relation, violation.before)?);
+            violated.push(self.shown(
+                it,
+                violation.tried,
+                &violation.relation,
+                violation.before,
+            )?);
         }
+        let Sums { counts, operators, mut relations, .. } = sums;
+        let raised: Vec<Shown> = it
+            .raised
+            .iter()
+            .filter(|raised| raised.passes)
+            .map(|raised| self.raised(it, raised))
+            .collect();
+        if !it.raised.is_empty() {
+            let (relation, checked) = (RAISED.to_owned(), it.raised.len());
+            relations.push(RelationCounts { relation, checked, violations: raised.len() });
+        }
+        violated.extend(raised);
         let violations = violated.len();
-        let Sums { counts, operators, relations, .. } = sums;
         Ok(EvaluatorReport {
             counts,
             violations,
@@ -301,7 +331,7 @@ impl Shower<'_> {
         let [old, new] = self.documents(tried)?;
         let mutant = tried.trial.mutation.to_string();
         Ok(Shown {
-            again: self.again(it, &mutant, &names.case),
+            again: self.command(it, &["--only", &mutant, "--case", &names.case]),
             mutant,
             case: names.case,
             trace_id: names.trace_id,
@@ -310,12 +340,27 @@ impl Shower<'_> {
             after: tried.observed.score(),
             diff: diff(&old, &new),
             error: match &tried.observed {
-                Observed::Error { error_type, message } => {
-                    Some(format!("{error_type}: {message}"))
-                }
+                Observed::Error { error_type, message } => Some(format!("{error_type}: {message}")),
                 _ => None,
             },
         })
+    }
+
+    /// Returns a failure that passes with a higher threshold.
+    fn raised(&self, it: &Subjected, raised: &Raised) -> Shown {
+        let Raised { number, thresholds: [before, after], score, .. } = *raised;
+        let names = self.names.get(&number).cloned().unwrap_or_default();
+        Shown {
+            mutant: RAISED.to_owned(),
+            case: names.case,
+            trace_id: names.trace_id,
+            expected: RAISED.to_owned(),
+            before,
+            after: score,
+            diff: format!("-  \"threshold\": {before},\n+  \"threshold\": {after},\n"),
+            error: None,
+            again: self.command(it, &[]),
+        }
     }
 
     /// Returns the documents of a conversation and of its edit.
@@ -329,8 +374,8 @@ impl Shower<'_> {
         Ok([text(&base.conversation), text(&edited)])
     }
 
-    /// Returns the command line that tries an edit again.
-    fn again(&self, it: &Subjected, mutant: &str, case: &str) -> String {
+    /// Returns the command line with these options for an evaluator.
+    fn command(&self, it: &Subjected, options: &[&str]) -> String {
         let mut words = vec!["evaluator".to_owned(), "mutate".to_owned()];
         words.extend(self.args.traces.iter().map(|path| path.display().to_string()));
         words.extend(self.args.options.iter().cloned());
@@ -340,7 +385,7 @@ impl Shower<'_> {
             true => words.extend(["--evaluator".to_owned(), it.name.to_string()]),
             false => words.extend(paths.into_iter().map(|path| format!("--evaluator={path}"))),
         }
-        words.extend(["--only", mutant, "--case", case].map(str::to_owned));
+        words.extend(options.iter().map(|word| (*word).to_owned()));
         let quoted: Vec<_> = words.iter().map(|word| shell_words::quote(word)).collect();
         quoted.join(" ")
     }
@@ -389,6 +434,9 @@ fn write(report: &MutationReport, outputs: &[MutationOutput]) -> u8 {
                 let width = if output.file.is_none() { streams::stdout_width() } else { None };
                 render::printable(&render::mutation(&report.evaluators, width)).into_owned()
             }
+            MutationForm::Markdown => {
+                render::printable(&render::mutation_markdown(&report.evaluators)).into_owned()
+            }
             MutationForm::Json => match serde_json::to_string_pretty(report) {
                 Ok(text) => text + "\n",
                 Err(error) => return broken(format!("the report cannot be written: {error}")),
@@ -404,8 +452,8 @@ fn write(report: &MutationReport, outputs: &[MutationOutput]) -> u8 {
                     |()| exit::OK,
                 )
             }
-            (None, MutationForm::Table) => print(&render::painted(&text), exit::OK),
             (None, MutationForm::Json) => print(&text, exit::OK),
+            (None, _) => print(&render::painted(&text), exit::OK),
         }
     }))
 }

@@ -228,6 +228,18 @@ impl EvaluatorConfig {
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
     }
+
+    /// Sets the lowest score that passes.
+    pub fn set_threshold(&mut self, threshold: f64) {
+        *match &mut self.kind {
+            EvaluatorKind::Builtin(builtin) => &mut builtin.threshold,
+            EvaluatorKind::Code(code) => &mut code.threshold,
+            EvaluatorKind::OpenAiEval(openai) => &mut openai.threshold,
+            EvaluatorKind::LlmJudge(llm_judge) => &mut llm_judge.threshold,
+            EvaluatorKind::Remote(remote) => &mut remote.program.threshold,
+            EvaluatorKind::Linked(linked) => &mut linked.threshold,
+        } = threshold;
+    }
 }
 
 /// Settings of a built-in metric.

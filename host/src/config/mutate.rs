@@ -48,7 +48,8 @@ fn names() -> Vec<Value> {
 }
 
 fn all() -> impl Iterator<Item = &'static str> {
-    OPERATORS.iter().chain(RELATIONS).chain([&GOLDEN]).map(|operator| operator.name)
+    let named = OPERATORS.iter().chain(RELATIONS).chain([&GOLDEN]).map(|operator| operator.name);
+    named.chain(["raised_threshold"])
 }
 
 /// Returns the name of an operator or relation, if there is one.

@@ -20,6 +20,12 @@ use super::{
 /// Smallest number of conversations that an evaluator has to pass.
 const FEWEST: usize = 5;
 
+/// Maximum number of failures that are evaluated with a higher threshold.
+const MOST_RAISED: usize = 25;
+
+/// Name of the relation that no failure passes with a higher threshold.
+pub(super) const RAISED: &str = "raised_threshold";
+
 /// A conversation that an evaluator passes.
 #[derive(Clone, Debug)]
 struct Passed {
@@ -29,14 +35,28 @@ struct Passed {
     noise: f64,
 }
 
+/// A conversation that an evaluator fails, evaluated with a higher threshold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raised {
+    pub(super) number: usize,
+    /// The thresholds before and now.
+    pub(super) thresholds: [f64; 2],
+    pub(super) score: Option<f64>,
+    pub(super) passes: bool,
+}
+
 /// An evaluator that is tried.
 #[derive(Debug)]
 pub(super) struct Subjected {
     pub(super) name: Arc<str>,
     pub(super) expectations: Expectations,
-    pub(super) threshold: f64,
+    threshold: f64,
     pub(super) conversations: Conversations,
     passed: Vec<Passed>,
+    /// Numbers of conversations that it fails.
+    failed: Vec<usize>,
+    /// What it makes of them with a higher threshold.
+    pub(super) raised: Vec<Raised>,
     pub(super) refusal: Option<String>,
     /// Operators with their effect, and the number of conversations without a place for them.
     pub(super) operators: Vec<(&'static Operator, Effect, usize)>,
@@ -51,6 +71,8 @@ impl Subjected {
             threshold,
             conversations: Conversations::default(),
             passed: Vec::new(),
+            failed: Vec::new(),
+            raised: Vec::new(),
             refusal: None,
             operators: Vec::new(),
             tried: Vec::new(),
@@ -75,7 +97,10 @@ impl Subjected {
                 self.passed.push(Passed { number, score, noise });
             }
             (Status::NotEvaluated, _) => counts.not_evaluated += 1,
-            _ => counts.failed += 1,
+            _ => {
+                counts.failed += 1;
+                self.failed.push(number);
+            }
         }
     }
 
@@ -139,19 +164,18 @@ impl Laboratory<'_> {
     /// Evaluates the conversations of a source. Calls `result` for each evaluation.
     fn evaluate(
         &self,
+        mut config: Config,
         source: Arc<dyn ConversationSource>,
         repeat: u32,
         mut result: impl FnMut(usize, &Names, &EvaluationReport),
     ) -> Result<(), u8> {
-        let mut config = self.config.clone();
         for evaluator in &mut config.evaluators {
             evaluator.repeat = Some(repeat);
         }
         let mut request = Request::new(Vec::<String>::new(), config);
         request.source = Some(source);
-        let report = watched(self.verbose, async |on_event| {
-            self.runner.run(&request, on_event).await
-        })?;
+        let report =
+            watched(self.verbose, async |on_event| self.runner.run(&request, on_event).await)?;
         if self.runner.cancellation.is_cancelled() {
             return Err(broken("it was interrupted; there is no report"));
         }
@@ -178,7 +202,7 @@ impl Laboratory<'_> {
         let numbers: Vec<usize> = (0..self.recordings.len()).collect();
         let mut known = HashMap::new();
         let source = Undamaged { recordings: Arc::clone(&self.recordings), numbers };
-        self.evaluate(Arc::new(source), 2, |number, names, evaluation| {
+        self.evaluate(self.config.clone(), Arc::new(source), 2, |number, names, evaluation| {
             known.insert(number, names.clone());
             if case.is_some_and(|case| case != names.case && case != names.trace_id) {
                 return;
@@ -186,7 +210,10 @@ impl Laboratory<'_> {
             let is_for = |it: &&mut Subjected| {
                 *it.name == *evaluation.name || evaluation.name == ALL_EVALUATORS
             };
-            subjected.iter_mut().filter(is_for).for_each(|it| it.add(number, &names.case, evaluation));
+            subjected
+                .iter_mut()
+                .filter(is_for)
+                .for_each(|it| it.add(number, &names.case, evaluation));
         })?;
         self.names = known;
         match case {
@@ -218,7 +245,7 @@ impl Laboratory<'_> {
         let (mutants, places) = shared(&chosen, subjected);
         let mut observed: HashMap<(usize, String), Observed> = HashMap::new();
         let source = Mutants { bases: Arc::clone(&bases), mutants };
-        self.evaluate(Arc::new(source), 1, |number, _, evaluation| {
+        self.evaluate(self.config.clone(), Arc::new(source), 1, |number, _, evaluation| {
             if evaluation.was_run() {
                 observed.insert((number, evaluation.name.clone()), observation(evaluation));
             }
@@ -239,6 +266,47 @@ impl Laboratory<'_> {
             }
         }
         Ok(bases)
+    }
+
+    /// Evaluates conversations that evaluators fail with higher thresholds.
+    pub(super) fn evaluate_raised(&self, subjected: &mut [Subjected]) -> Result<(), u8> {
+        let failed =
+            |it: &Subjected| it.failed.iter().take(MOST_RAISED).copied().collect::<Vec<_>>();
+        let is_tried = |it: &&Subjected| {
+            it.refusal.is_none() && it.threshold < 1.0 && !it.expectations.skips(RAISED)
+        };
+        let mut numbers: Vec<usize> = subjected.iter().filter(is_tried).flat_map(failed).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let raised = |threshold: f64| f64::midpoint(threshold, 1.0);
+        let mut config = self.config.clone();
+        for evaluator in &mut config.evaluators {
+            evaluator.set_threshold(raised(evaluator.threshold()));
+        }
+        let source =
+            Undamaged { recordings: Arc::clone(&self.recordings), numbers: numbers.clone() };
+        self.evaluate(config, Arc::new(source), 1, |index, _, evaluation| {
+            let number = numbers[index];
+            let is_meant = |it: &&mut Subjected| {
+                *it.name == *evaluation.name
+                    && it.failed.iter().take(MOST_RAISED).any(|of| *of == number)
+            };
+            // An error is no failure that passes.
+            let is_asked = evaluation.error.is_none();
+            for it in
+                subjected.iter_mut().filter(is_meant).filter(|it| is_asked && is_tried(&&**it))
+            {
+                it.raised.push(Raised {
+                    number,
+                    thresholds: [it.threshold, raised(it.threshold)],
+                    score: evaluation.score,
+                    passes: evaluation.status == Status::Passed,
+                });
+            }
+        })
     }
 }
 
