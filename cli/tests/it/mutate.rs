@@ -118,7 +118,7 @@ fn operator<'r>(report: &'r Value, name: &str) -> &'r Value {
 fn an_evaluator_that_always_says_yes_kills_nothing() {
     let directory = python(&ALWAYS.replace('%', "1.0"), ", mutate: {kind: answer}");
     let report = tried(&directory, 0, &[]);
-    assert_eq!((&report["kind"], &report["survived"]), (&json!("answer"), &json!(80)));
+    assert_eq!((&report["kind"], &report["survived"]), (&json!("answer"), &json!(72)));
     assert_eq!((&report["killed"], &report["kill_rate"]["rate"]), (&json!(0), &json!(0.0)));
     assert_eq!(report["violations"], 0);
     let survivors = report["survivors"].as_array().unwrap();
@@ -296,7 +296,9 @@ fn judges_are_asked_about_damage_on_a_cassette_of_their_own() {
     fs::remove_file(directory.join("model.py")).unwrap();
     directory.file("model.py", "raise SystemExit('nobody is asked')");
     let replayed = tried(&directory, 1, &[&options[..], &["--judge-mode", "replay"]].concat());
-    assert_eq!(replayed, recorded);
+    for key in ["conversations", "operators", "relations", "violations", "kill_rate"] {
+        assert_eq!(replayed[key], recorded[key], "{key}");
+    }
     // A question that was not recorded is an error, and no kill.
     let other = ["--operators", "refuse", "--judge-mode", "replay"];
     let missing = tried(&directory, 3, &other);

@@ -65,12 +65,7 @@ fn mutate(bench: &Bench, traces: &Path, config: &Path, mutants: usize) -> Usage 
     bench.measure_warm("damaged-run.json", 3, &command(bench, traces, config, mutants))
 }
 
-fn command(
-    bench: &Bench,
-    traces: &Path,
-    config: &Path,
-    mutants: usize,
-) -> std::process::Command {
+fn command(bench: &Bench, traces: &Path, config: &Path, mutants: usize) -> std::process::Command {
     let mut command = bench.saved([Path::new("mutate"), traces, Path::new("-c"), config]);
     // Any result will do: an evaluator that breaks would be an error.
     command.args(["--no-relations", "--sample", &mutants.to_string()]);
