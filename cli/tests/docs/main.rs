@@ -4,7 +4,6 @@
 
 mod book;
 mod commands;
-mod evaluators_tested;
 mod generated;
 mod injection;
 mod labelled;
