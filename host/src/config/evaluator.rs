@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean, keys, schema::text};
 use evaluator_judging::JudgeSettings;
+use evaluator_mutation::Expectations;
 use evaluator_protocol::Contract;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
     },
-    openai_eval,
+    mutate, openai_eval,
     paths::PathKind,
     process,
     reader::{MAX_REPEATS, MAX_RETRIES, Reader},
@@ -130,6 +131,7 @@ pub(super) fn read<'n>(
         missing_turns: own.missing_turns.unwrap_or_default(),
         repeat: own.repeat,
         certificate,
+        mutate: own.mutate,
         place: Some(reader.problems.place(type_field.node.span)),
         models_place,
         ..EvaluatorConfig::new(name?, kind?)
@@ -144,6 +146,7 @@ fn take_name<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
 struct OfAllTypes {
     missing_turns: Option<MissingTurns>,
     repeat: Option<u32>,
+    mutate: Expectations,
     gates: Vec<Gate>,
     certificate: Option<Arc<Certificate>>,
 }
@@ -200,8 +203,8 @@ fn read_keys<'n>(
     let certificate = fields
         .key("certificate", certificate)
         .read(text(), |field| read_certificate(field, name.1.unwrap_or_default(), reader));
-    let gates = gates.unwrap_or_default();
-    (read, OfAllTypes { missing_turns, repeat, gates, certificate })
+    let (mutate, gates) = (mutate::read(fields), gates.unwrap_or_default());
+    (read, OfAllTypes { missing_turns, repeat, mutate, gates, certificate })
 }
 
 /// Reads the certificate of an evaluator. A file that does not exist is reported with the other paths.
