@@ -31,10 +31,10 @@ pub const REPORT_MEMORY: usize = 1 << 20;
 /// Number of conversations that are read together by another thread.
 const BATCH: usize = 64;
 
-/// Number of conversations that wait for those before them while a run is read.
+/// Number of conversations that wait for those before them.
 const WAITING: usize = 1000;
 
-/// Number of conversations up to which the values of cases are collected while a run is read. They take about 200 bytes for each.
+/// Number of conversations up to which the values of cases are collected. They take about 200 bytes for each.
 const COLLECTED: u64 = 100_000;
 
 /// Reports of the conversations of a run, in the order of the traces.
@@ -50,34 +50,43 @@ pub struct Conversations(Arc<Inner>);
 #[derive(Debug)]
 pub struct Collector {
     inner: Inner,
-    read: ReadValues,
+    values: ValuesInOrder,
 }
 
-/// Values of cases, collected while a run is read whose conversations are nearly in their order.
+/// Values of cases, collected while conversations are added nearly in their order.
 #[derive(Debug, Default)]
-struct ReadValues {
+struct ValuesInOrder {
     values: CaseValues,
     /// The conversation that comes next.
     next: usize,
     waiting: BTreeMap<usize, ConversationReport>,
-    /// Whether the order is another one, so that the run has to be read again.
+    /// Whether the order is another one, so that the conversations have to be read again.
     gave_up: bool,
 }
 
-impl ReadValues {
-    fn add(&mut self, number: usize, conversation: ConversationReport) {
-        let is_odd = number < self.next || self.waiting.insert(number, conversation).is_some();
+impl ValuesInOrder {
+    fn add(&mut self, number: usize, conversation: &ConversationReport) {
+        if self.gave_up {
+            return;
+        }
+        let mut is_odd = number < self.next;
+        if number == self.next {
+            self.values.add(conversation);
+            self.next += 1;
+        } else {
+            is_odd |= self.waiting.insert(number, CaseValues::part_of(conversation)).is_some();
+        }
         while let Some(conversation) = self.waiting.remove(&self.next) {
             self.values.add(&conversation);
             self.next += 1;
         }
         let is_large = self.waiting.len() > WAITING || self.values.conversations() > COLLECTED;
-        if self.gave_up || is_odd || is_large {
+        if is_odd || is_large {
             *self = Self { gave_up: true, ..Self::default() };
         }
     }
 
-    /// Adds the rest of a part. The numbers of the next one start again.
+    /// Adds the rest of a file that was read. The numbers of the next one start again.
     fn end_part(&mut self) {
         let rest = std::mem::take(&mut self.waiting);
         rest.values().for_each(|conversation| self.values.add(conversation));
@@ -117,7 +126,10 @@ impl Collector {
     pub fn new(memory: usize, conversations: usize) -> Self {
         let stores = vec![Store::new(memory)];
         let entries = vec![MISSING; conversations];
-        Self { inner: Inner { stores, entries, ..Inner::default() }, read: ReadValues::default() }
+        Self {
+            inner: Inner { stores, entries, ..Inner::default() },
+            values: ValuesInOrder::default(),
+        }
     }
 
     /// Adds the report of the conversation with this number. Each is to be added once.
@@ -130,6 +142,7 @@ impl Collector {
         let line = self.store().add(kind::CONVERSATION, &record)?;
         let entry = self.entry(line)?;
         self.count(number, report);
+        self.values.add(number, report);
         let entries = &mut self.inner.entries;
         if number >= entries.len() {
             entries.resize(number + 1, MISSING);
@@ -164,7 +177,7 @@ impl Collector {
     pub fn finish(mut self) -> Conversations {
         self.inner.stores.iter_mut().for_each(Store::close);
         self.inner.performance = self.inner.totals.finish();
-        let ReadValues { values, gave_up, .. } = self.read;
+        let ValuesInOrder { values, gave_up, .. } = self.values;
         if !gave_up && values.conversations() == self.inner.entries.len() as u64 {
             self.inner.values = values.into();
         }
@@ -213,14 +226,14 @@ impl Collector {
     }
 
     /// Counts a conversation that was read, whose number is that in its file.
-    pub(super) fn count_read(&mut self, number: usize, report: ConversationReport) {
-        self.inner.totals.count(self.inner.entries.len().saturating_add(number), &report);
-        self.read.add(number, report);
+    pub(super) fn count_read(&mut self, number: usize, report: &ConversationReport) {
+        self.count(self.inner.entries.len().saturating_add(number), report);
+        self.values.add(number, report);
     }
 
     /// Ends the conversations of a file that was read.
     pub(super) fn end_part(&mut self) {
-        self.read.end_part();
+        self.values.end_part();
     }
 
     /// Adds the conversation on this line of the last store, behind all others, without counting it.

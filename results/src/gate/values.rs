@@ -108,6 +108,29 @@ impl CaseValues {
         }
     }
 
+    /// Returns the part of a conversation that [`add`](Self::add) takes.
+    pub(crate) fn part_of(conversation: &ConversationReport) -> ConversationReport {
+        fn evaluation(it: &EvaluationReport) -> EvaluationReport {
+            EvaluationReport {
+                score: it.score,
+                status: it.status,
+                failure_reason: it.failure_reason.as_ref().map(|_| String::new()),
+                error: it.error.as_ref().map(|_| String::new()),
+                error_type: it.error_type,
+                repeats: it.repeats.iter().map(evaluation).collect(),
+                ..EvaluationReport::new(&it.name)
+            }
+        }
+        ConversationReport {
+            eval_case_id: conversation.eval_case_id.clone(),
+            case: conversation.case.clone(),
+            cluster: conversation.cluster.clone(),
+            content: conversation.content,
+            evaluations: conversation.evaluations.iter().map(evaluation).collect(),
+            ..ConversationReport::new(Arc::clone(&conversation.trace_id))
+        }
+    }
+
     /// Names of the evaluators, in the order of the configuration.
     pub fn evaluators(&self) -> impl Iterator<Item = &str> {
         self.evaluators.iter().map(|evaluator| &*evaluator.name)

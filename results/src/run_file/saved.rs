@@ -219,7 +219,7 @@ fn part(
                     is_new(&conversation)?;
                     pending.remove(&number);
                     conversation.evaluations.iter().for_each(|it| it.count_in(&mut tally));
-                    collector.count_read(number, conversation);
+                    collector.count_read(number, &conversation);
                     conversations.push((number, span));
                     Ok(())
                 }
