@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `bounded` | [`bounded_mean`]: the interval of a mean of bounded values |
 //! | `proportion` | [`clopper_pearson`]: the interval of a proportion |
+//! | `corrected` | [`JudgeRates`]: a pass rate corrected for the errors of a judge |
 //! | `unbounded` | [`mean_t`], [`mean_clustered`]: intervals of means that have no bounds |
 //! | `gate` | three-valued decisions: [`gate_mean`], [`gate_rate`], [`noninferiority`], and [`min_cases`] |
 //! | `betting` | [`Betting`]: a decision that may be looked at after every value |
@@ -40,6 +41,7 @@
 mod agreement;
 mod betting;
 mod bounded;
+mod corrected;
 mod distribution;
 mod gate;
 mod paired;
@@ -57,6 +59,7 @@ pub use agreement::{
 };
 pub use betting::Betting;
 pub use bounded::{Estimate, Interval, bounded_mean};
+pub use corrected::{JudgeRates, LEAST_LABELS, LabelCounts};
 pub use distribution::{beta_quantile, binomial_cdf, normal_quantile, student_quantile};
 pub use gate::{
     Decision, GateKind, MOST_CASES, Verdict, gate_mean, gate_rate, min_cases, noninferiority,

@@ -26,6 +26,12 @@ pub enum Refusal {
     NoRepeats,
     /// There are fewer samples than are drawn from a case, or than a coefficient needs.
     TooFewSamples,
+    /// A class has fewer labels than errors are corrected from.
+    TooFewLabels,
+    /// Labels do not show that a judge passes good cases more often than bad ones.
+    AtChance,
+    /// A judge passes more or fewer cases than its rates on labelled cases permit.
+    UnlikeLabels,
     /// A rating is not one of the categories.
     Category,
     /// No unit has two ratings.
@@ -49,6 +55,9 @@ impl Refusal {
             Self::TooFewCases => "too_few_cases",
             Self::NoRepeats => "no_repeats",
             Self::TooFewSamples => "too_few_samples",
+            Self::TooFewLabels => "too_few_labels",
+            Self::AtChance => "at_chance",
+            Self::UnlikeLabels => "unlike_labels",
             Self::Category => "category",
             Self::NothingPairable => "nothing_pairable",
             Self::OneClass => "one_class",
@@ -68,6 +77,13 @@ impl fmt::Display for Refusal {
             Self::TooMany => "there are too many values for an exact result",
             Self::TooFewCases => "there are fewer than two cases",
             Self::NoRepeats => "no case has more than one value",
+            Self::TooFewLabels => "a class has fewer than 20 labels",
+            Self::AtChance => {
+                "the labels do not show that the judge passes good cases more often than bad ones"
+            }
+            Self::UnlikeLabels => {
+                "the judge passes more or fewer cases than its rates on the labelled cases permit"
+            }
             Self::TooFewSamples => "there are fewer samples than are needed",
             Self::Category => "a rating is not one of the categories",
             Self::NothingPairable => "no unit has two ratings",

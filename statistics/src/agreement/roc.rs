@@ -130,13 +130,14 @@ fn best(counts: &[[u64; 2]]) -> Option<(usize, f64)> {
         return None;
     }
     let (mut true_negatives, mut true_positives) = (0, positives);
+    let product = |a: u64, b: u64| u128::from(a).saturating_mul(b.into());
     let mut top: Option<(u128, usize, f64)> = None;
     for (place, [negative, positive]) in counts.iter().enumerate() {
         if negative + positive == 0 {
             continue;
         }
-        let value = u128::from(true_positives) * u128::from(negatives)
-            + u128::from(true_negatives) * u128::from(positives);
+        let value =
+            product(true_positives, negatives).saturating_add(product(true_negatives, positives));
         if top.is_none_or(|(most, ..)| value > most) {
             let j = true_positives as f64 / positives as f64
                 + true_negatives as f64 / negatives as f64

@@ -3,8 +3,8 @@
 use std::{env, fs, path::PathBuf};
 
 use evaluator_statistics::{
-    Betting, ClusteredMean, Confusion, Decision, Estimate, GateKind, Interval, Level, Mean,
-    PowerOfMean, Random, Refusal, SignFlips, Verdict, Weights, anova, auroc, best_threshold,
+    Betting, ClusteredMean, Confusion, Decision, Estimate, GateKind, Interval, LabelCounts, Level,
+    Mean, PowerOfMean, Random, Refusal, SignFlips, Verdict, Weights, anova, auroc, best_threshold,
     beta_quantile, binomial_cdf, bounded_mean, clopper_pearson, confusion, correlation,
     disagreement, gate_mean, gate_rate, holm, kappa, kripp, mcnemar, mean_clustered, mean_t,
     min_cases, noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc,
@@ -176,6 +176,29 @@ fn vectors_of_proportions() {
     compare("clopper_pearson", |it| {
         let sizes = it.size("k").and_then(|k| Ok((k, it.size("n")?)));
         Some(sizes.and_then(|(k, n)| clopper_pearson(k, n, it.confidence())).map(rate_of))
+    });
+}
+
+#[test]
+fn vectors_of_corrected_rates() {
+    compare("corrected", |it| {
+        let corrected = || {
+            let labels = LabelCounts {
+                good: it.size("good")?,
+                good_passed: it.size("good_passed")?,
+                bad: it.size("bad")?,
+                bad_failed: it.size("bad_failed")?,
+            };
+            let rates = labels.rates(it.confidence())?;
+            let raw = clopper_pearson(it.size("passed")?, it.size("n")?, it.confidence())?;
+            let of = |name: &str, Estimate { mean, interval, .. }: Estimate| {
+                let Interval { lower, upper } = interval;
+                json!({name: mean, format!("{name}_lower"): lower, format!("{name}_upper"): upper})
+            };
+            let own = [of("tpr", rates.tpr), of("tnr", rates.tnr)];
+            Ok(object(&[object(&own), rate_of(rates.correct(raw)?)]))
+        };
+        Some(corrected())
     });
 }
 
