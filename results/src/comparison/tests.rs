@@ -220,7 +220,7 @@ fn values_and_recordings_do_not_depend_on_the_order_in_which_conversations_finis
         let score = (number % 7) as f64 / 7.0 + 0.1;
         let mut evaluation = EvaluationReport::new("check");
         (evaluation.score, evaluation.status) = (Some(score), Status::Passed);
-        if number % 11 == 0 {
+        if number.is_multiple_of(11) {
             evaluation.error = Some("broke".to_owned());
         }
         let mut repeats =
@@ -229,7 +229,7 @@ fn values_and_recordings_do_not_depend_on_the_order_in_which_conversations_finis
         let repeated = EvaluationReport::combine(repeats.to_vec());
         ConversationReport {
             case: Some(format!("case {}", number / 3).into()),
-            cluster: (number % 2 == 0).then(|| "even".into()),
+            cluster: number.is_multiple_of(2).then(|| "even".into()),
             content: Some(digest(number)),
             evaluations: vec![
                 evaluation,
