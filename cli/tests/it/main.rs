@@ -1,6 +1,8 @@
 //! Tests of the commands: whole programs, their output and their exit codes.
 
 mod adk_config;
+#[cfg(unix)]
+mod agree;
 mod answers;
 mod bad_input;
 #[cfg(unix)]
@@ -53,6 +55,8 @@ mod languages;
 mod large_runs;
 mod limits;
 mod llm_judge;
+#[cfg(unix)]
+mod mutate;
 mod openinference;
 mod output;
 mod output_files;
@@ -75,6 +79,7 @@ mod rust_files;
 mod rust_sources;
 mod same_bytes;
 mod sandboxed;
+mod sdk_models;
 mod secrets;
 mod serve;
 mod shared_builds;
