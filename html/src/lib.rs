@@ -3,7 +3,7 @@
 //! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
 //!
 //! The file holds the results as JSON, and a script that draws them. Whatever an agent or an evaluator wrote is data in it: the
-//! script makes text nodes only, and the security policy of the page permits this script and nothing else.
+//! script makes text nodes only, and the security policy of the page permits this script, images in the file, and nothing else.
 //!
 //! | file | contents |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | `reason` | why an evaluation failed, in a sentence |
 //! | `words` | texts that the command has |
 //! | `text` | escaping of JSON and HTML |
-//! | `report.js`, `report.css` | the script and the style, as they are |
+//! | `base.js`, `report.js`, `report.css` | the script and the style, as they are |
 
 mod cases;
 mod comparison;

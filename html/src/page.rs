@@ -7,7 +7,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::{text, words::Words};
 
-const SCRIPT: &str = include_str!("report.js");
+/// What all pages have, and what draws a run. A block keeps their names apart from those of the browser.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n{\n",
+    include_str!("base.js"),
+    "\n",
+    include_str!("report.js"),
+    "}\n"
+);
 const STYLE: &str = include_str!("report.css");
 
 /// Writes everything before the data.
@@ -20,7 +27,7 @@ pub(crate) fn begin(words: &Words<'_>, out: &mut dyn Write) -> io::Result<()> {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {style}; script-src {script}; \
-         base-uri 'none'; form-action 'none'\">\n\
+         img-src data:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
     )?;
