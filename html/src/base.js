@@ -49,7 +49,7 @@ const IMAGE = /(?<![\w+/])(?:data:[\w/+.;=-]{1,80};base64,)?((?:iVBORw0KGgo|\/9j
 const IMAGE_TYPES = { i: "png", "/": "jpeg", R: "gif", U: "webp" };
 // Replaces images by what they are. `found` gets a button for each, which shows it.
 const withoutImages = (text, found) => text.replace(IMAGE, (_, data) => {
-  const type = `image/${IMAGE_TYPES[data[0]]}`, what = `${type}, ${size((data.replace(/=/g, "").length * 3) / 4)}`;
+  const type = `image/${IMAGE_TYPES[data[0]]}`, what = `${type}, ${size((data.length * 3) / 4)}`;
   found?.push(button(`Show image (${what})`, ({ currentTarget }) => currentTarget.replaceWith(el("img", { src: `data:${type};base64,${data}`, alt: what }))));
   return `[${what}]`;
 });
@@ -88,7 +88,7 @@ const numeric = (...children) => el("td.num", children);
 // List of names and values; objects are lists in it.
 function facts(entries) {
   const known = (Array.isArray(entries) ? entries.filter(([, it]) => it !== false) : Object.entries(entries)).filter(([, it]) => it != null && it !== "" && it.length !== 0);
-  return el("dl", known.map(([name, value]) => [el("dt", String(name).replaceAll("_", " ")), el("dd", fact(value))]));
+  return el("dl", known.map(([name, value]) => [el("dt", name.replace(/^[a-z_]+$/, (it) => it.replaceAll("_", " "))), el("dd", fact(value))]));
 }
 function fact(value) {
   if (value instanceof Node) return value;
@@ -106,7 +106,7 @@ const isObject = (value) => value && typeof value === "object" && !JSON.isRawJSO
 const count = (number) => number.toLocaleString("en", { maximumFractionDigits: 3 });
 const fixed = (number, digits = 3) => (typeof number === "number" ? number.toFixed(digits) : "–");
 const signed = (number) => (number < 0 ? "−" : number > 0 ? "+" : "±") + Math.abs(number).toFixed(3);
-const size = (bytes) => (bytes < 1000 ? `${Math.round(bytes)} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
+const size = (bytes) => `${count(Math.ceil(bytes / 1000))} KB`;
 const many = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 function time(ms) {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;

@@ -46,6 +46,7 @@ const link = (label, ...target) => choice(label, false, ...target);
 const listLink = (label, query) => link(label, "", null, new URLSearchParams(query));
 const caseLink = (at, query, label = C.names[at]) => el("a.case", { href: address("c", C.names[at], query) }, label);
 const evaluatorLink = (name) => el("a.mono", { href: address("evaluators", name) }, name);
+const promptOf = (at) => el("div.soft", { dir: "auto" }, withoutImages(C.prompt?.[at] ?? ""));
 const beside = new URLSearchParams("vs=base");
 
 // The list.
@@ -116,7 +117,7 @@ function conversations(query) {
   const byScore = (it) => {
     const up = `e.${it.name}`, down = `-${up}`, next = sort === up ? down : sort === down ? "" : up;
     return el("th", { scope: "col", "aria-sort": sort === up ? "ascending" : sort === down ? "descending" : null },
-      button(it.name, () => set("sort", next), { id: up, class: "plain mono", title: "Sort" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
+      button(it.name, () => set("sort", next), { id: up, class: "plain mono" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
   };
   function draw() {
     const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(state.get("page"), 10) || 1));
@@ -170,7 +171,7 @@ function attention() {
   const failed = items.length ? el("ul.items", items) : !broken && el("p", C.count ? "No evaluation failed." : "Nothing was evaluated.");
   return [el("div.two", failed && card("What needs attention", failed),
     first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), below(by)]),
-      prose(C.prompt?.[first.row], ".soft"), prose(first.reason), first.repro && copyable(first.repro))), broken];
+      promptOf(first.row), prose(first.reason), first.repro && copyable(first.repro))), broken];
 }
 function counts() {
   const all = ["passed", "failed", "errored", "not_evaluated", "not_run"].map((name) => [name, D.tally[name]]).filter(([, it]) => it);
@@ -401,7 +402,7 @@ async function caseView(name, query) {
   const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
   return [el("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
     here >= 0 && el("span.soft", `${count(here + 1)} of ${count(rows.length)}`)),
-    el("h2.title", C.names[at]), prose(C.prompt?.[at], ".soft"),
+    el("h2.title", C.names[at]), promptOf(at),
     el("div.case-page", el("div", transcript(entry, at, query)), el("div",
       card("Evaluations", entry ? evaluations.map((it) => evaluation(it, entry.base?.evaluations?.find((one) => one.name === it.name), entry.transcript?.prompts?.[it.name])) : bare()), card("This conversation", facts(known))))];
 }
@@ -415,6 +416,7 @@ function evaluatorCard(it, isChosen) {
       ["runs in", it.executor ?? (it.kind === "code" && "a process that is not contained")], ["threshold", it.threshold], ["settings", Object.keys(it.settings ?? {}).join(", ")],
       ["gates", gatesOf(it).map((gate) => el("div", verdict(gate.verdict), ` ${measure(gate)}`, soft(because(gate))))],
       ["mean", it.mean && `${interval(it.mean)} of ${many(it.cases, "case")}${clusters(it, it)}`], ["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
+      ["pass rate, corrected", it.corrected_pass_rate ? interval(it.corrected_pass_rate) : it.uncorrected],
       ["counted as 0", it.counted_as_zero > 0 && it.counted_as_zero], ["not run", it.not_run > 0 && it.not_run]]), histogram(it)),
     el("div", facts([["time", times && `${times[0]} in all, median ${times[1]}, 95 % within ${times[2]}, longest ${times[3]}`],
       ["calls of models", usage && `${count(usage.calls)}${usage.replayed ? `, ${count(usage.replayed)} of them replayed` : ""}; ${count(usage.input_tokens)} tokens in, ${count(usage.output_tokens)} out`],
@@ -440,7 +442,7 @@ const links = Object.entries(PAGES).map(([page, [label]]) => link(label, page));
 let keysWork = true;
 const keyNames = Object.entries(PAGES).map(([, [label]]) => [label[0].toLowerCase(), label.toLowerCase()]);
 const help = el("dialog", { "aria-labelledby": "keys" }, el("h2", { id: "keys" }, "Keys"),
-  facts([["j, k", "next, previous conversation"], ["Enter", "open it"], ["/", "find"], ["Esc", "back to the list"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
+  facts([["j, k", "next, previous conversation"], ["/", "find"], ["Esc", "back to the list"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
   el("p", el("label", el("input", { type: "checkbox", checked: true, change: (event) => { keysWork = event.target.checked; } }), " Single keys work")), button("Close", () => help.close()));
 const openHelp = () => help.showModal();
 // What decided the run comes first.
@@ -486,7 +488,7 @@ async function show() {
 function step(by) {
   if (place().page === "c") return main.querySelector(by > 0 ? "a.next" : "a.previous")?.click();
   const rows = [...main.querySelectorAll("table.list a.case")], here = rows.indexOf(document.activeElement);
-  rows[here < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, here + by))]?.focus();
+  rows[Math.max(0, here + by)]?.focus();
 }
 async function find() {
   if (!document.getElementById("search")) {

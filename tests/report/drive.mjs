@@ -289,7 +289,7 @@ async function images() {
   const page = await open("images"), all = await names(page);
   await go(page, caseHash(all[0]));
   const buttons = () => page.$$eval("article button", (all) => all.map((it) => it.textContent).filter((it) => it.startsWith("Show image")));
-  check((await buttons()).join() === "Show image (image/png, 70 B),Show image (image/png, 3 KB),Show image (image/gif, 42 B)", `each image has a button: ${await buttons()}`);
+  check((await buttons()).join() === "Show image (image/png, 1 KB),Show image (image/png, 4 KB),Show image (image/gif, 1 KB)", `each image has a button: ${await buttons()}`);
   check((await page.$("img")) === null && /example\.invalid\/a\.png/.test(await text(page)) && (await text(page)).includes(`svg+xml;base64,${SVG}`), "no image is shown before, and others stay text");
   check(!(await text(page)).includes(PIXEL), "the text of an image is not shown");
   for (let at = 0; at < 3; at++) await page.$$eval("article button", (all) => all.find((it) => it.textContent.startsWith("Show image")).click());
