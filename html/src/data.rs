@@ -190,7 +190,18 @@ fn run(report: &Report, conversations: usize) -> Value {
     if words::foreign_tool(report).is_none() {
         run.insert("policy".to_owned(), policy.into());
     }
+    run.retain(|_, value| !is_empty(value));
     Value::Object(run)
+}
+
+/// Returns true for nothing, and for what consists of nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().all(is_empty),
+        Value::Object(members) => members.values().all(is_empty),
+        _ => false,
+    }
 }
 
 /// Writes the evaluators: sums, identity and columns of each.

@@ -429,7 +429,7 @@ function evaluatorCard(it, isChosen) {
 }
 function run() {
   const all = Object.entries({ ...D.run, trace_files: C.files, base: compared?.base_run });
-  return [card("Run", facts(all.filter(([, it]) => !isObject(it)))), all.filter(([, it]) => isObject(it) && Object.keys(it).length).map(([name, it]) => card(name.replaceAll("_", " "), fact(it)))];
+  return [card("Run", facts(all.filter(([, it]) => !isObject(it)))), all.filter(([, it]) => isObject(it) && Object.keys(it).length).map(([name, it]) => card(name[0].toUpperCase() + name.slice(1).replaceAll("_", " "), fact(it)))];
 }
 
 // The frame.

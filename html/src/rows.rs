@@ -69,7 +69,7 @@ pub(crate) struct Column {
     /// Whether a score is neither 0 nor 1.
     pub(crate) is_graded: bool,
     /// Milliseconds of the evaluations that were started; sorted at the end.
-    durations: Vec<f64>,
+    pub(crate) durations: Vec<f64>,
     /// Number of cases that pass in one conversation and fail in another.
     pub(crate) mixed: u64,
     /// Number of repeats that passed, and of all, of the conversations in which they disagree.
