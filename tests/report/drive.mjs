@@ -94,6 +94,10 @@ const judged = bookings(3, 0), reply = (score) => JSON.stringify(JSON.stringify(
 report("judged", { "traces.jsonl": traces(judged), "replies.jsonl": [1, 1, 0, 1, 0, 0, 1, 1, 1].map(reply).join("\n"),
   "eval_config.yaml": config("  - {name: polite, type: llm_judge, criteria: It is polite., judge: {model: 'fake:replies.jsonl', samples: 3}}\n") }, ["run", "traces.jsonl", "--transcripts", "all", "--save-run", "a.evalrun"]);
 
+// Labels of people for a run, every fifth of which disagrees.
+const labels = Array.from({ length: 60 }, (_, at) => `booking-${at},${(at * 7919) % 1000 < 100 !== (at % 5 === 0) ? "fail" : "pass"},Ana,"${PAYLOADS[at % PAYLOADS.length].replaceAll('"', '""').replaceAll("\0", "")}"\n`);
+report("agreement", { "labels.csv": `case,label,rater,comment\n${labels.join("")}` }, ["agree", "labels.csv", "../three-hundred/new.evalrun", "--min-kappa", "0.9"]);
+
 // ---- The browser.
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
@@ -115,18 +119,19 @@ async function open(name, { hash = "", width = 1400, scheme = "light", bypass = 
   return page;
 }
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[\w+/]+=*$/;
+const RESULTS = ["agreement"];
 const ready = (page) => page.waitForFunction(() => document.documentElement.dataset.ready === "1", { timeout: 30000 });
 async function go(page, hash) {
-  await page.evaluate((it) => { if (location.hash !== it) { delete document.documentElement.dataset.ready; location.hash = it; } }, hash);
+  await page.evaluate((it) => { if (location.hash !== it && document.querySelector("nav.pages")) { delete document.documentElement.dataset.ready; location.hash = it; } }, hash);
   await ready(page);
 }
 const text = (page, selector = "main") => page.$eval(selector, (it) => it.textContent);
 const rows = (page) => page.$$eval("table.list tbody tr", (it) => it.length);
-const names = (page) => page.evaluate(() => JSON.parse(document.getElementById("data").textContent).conversations.names);
+const names = (page) => page.evaluate(() => JSON.parse(document.getElementById("data").textContent).conversations?.names);
 const caseHash = (name) => `#/c/${encodeURIComponent(name)}`;
 async function pagesOf(page) {
   const all = await page.$$eval("nav.pages a", (links) => links.map((it) => it.hash)), [first, ...others] = (await names(page)) ?? [];
-  return first === undefined ? all : [...all, caseHash(first), ...(others.length ? [caseHash(others.at(-1))] : []), caseHash("no such case")];
+  return first === undefined ? (all.length ? all : [""]) : [...all, caseHash(first), ...(others.length ? [caseHash(others.at(-1))] : []), caseHash("no such case")];
 }
 
 // ---- As a person uses it.
@@ -316,6 +321,14 @@ async function judge() {
   await page.close();
 }
 
+async function results() {
+  const page = await open("agreement");
+  check(/^(FAILED|INCONCLUSIVE): /.test(await page.title()) && /tool_trajectory_avg_score against people/.test(await text(page)), "an agreement is shown by evaluator");
+  check(/Disagreements, the worst first/.test(await text(page)) && /Ana: /.test(await text(page)), "disagreements have what people say");
+  await isClean(page, "agreement");
+  await page.close();
+}
+
 // ---- Text from outside.
 
 const TAGS = new Set("a article b button caption circle code dd details dialog div dl dt footer h1 h2 h3 header i img input label li line main mark nav option p rect section select span summary svg table tbody td text th thead tr ul".split(" "));
@@ -356,7 +369,7 @@ async function attack(bypass) {
   await page.close();
   // The same in every text of the data, whatever the program would write there.
   for (const [at, payload] of PAYLOADS.entries()) {
-    for (const source of ["six", "comparison"]) {
+    for (const source of ["six", "comparison", "judged", ...RESULTS]) {
       const file = join(directory, source, `payload-${at}.html`);
       rewritten(paths[source], file, (value) => everyText(value, payload));
       const page = await open(source, { file, bypass });
@@ -370,7 +383,7 @@ async function attack(bypass) {
 // ---- For everyone, and on every screen.
 
 async function accessible() {
-  for (const name of ["six", "comparison", "recordings", "judged", "hard", "errors", "empty"]) {
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "errors", "empty", ...RESULTS]) {
     for (const width of [1400, 400]) {
       for (const scheme of ["light", "dark"]) {
         const page = await open(name, { width, scheme, bypass: true });
@@ -421,7 +434,7 @@ async function figures() {
   await page.close();
 }
 
-const PARTS = { read, filter, keys, compare, repeated, print, hard, images, judge, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
+const PARTS = { read, filter, keys, compare, repeated, print, hard, images, judge, results, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
 const only = process.env.PARTS?.split(",");
 for (const [name, part] of Object.entries(PARTS)) {
   if (only && !only.includes(name)) continue;
