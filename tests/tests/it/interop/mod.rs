@@ -16,6 +16,7 @@ mod hosts;
 mod native;
 mod page;
 mod place;
+mod sdks;
 
 use std::{env, path::Path, thread};
 
