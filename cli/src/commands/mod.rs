@@ -2,6 +2,7 @@
 //!
 //! A command returns its exit code; as an error if it stopped early, after it wrote a message.
 
+mod agree;
 mod baseline;
 mod check;
 mod compare;
@@ -17,6 +18,7 @@ mod init;
 mod inspect;
 mod judge;
 mod list;
+mod mutate;
 mod outcome;
 mod output;
 mod report;
@@ -29,6 +31,7 @@ mod update;
 mod validate;
 mod view;
 mod watched;
+mod written;
 
 use std::process::ExitCode;
 
@@ -66,9 +69,13 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         }
         Command::View(args) => view::view(&args),
         Command::Repro(args) => repro::repro(&args, verbose, runner),
+        Command::Mutate(args) => {
+            mutate::mutate(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
+        }
         Command::Compare(args) => {
             compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::Agree(args) => agree::agree(&args).inspect_err(|code| render::no_verdict(*code)),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),

@@ -1,6 +1,8 @@
 //! Tests of the commands: whole programs, their output and their exit codes.
 
 mod adk_config;
+#[cfg(unix)]
+mod agree;
 mod answers;
 mod bad_input;
 #[cfg(unix)]
@@ -53,6 +55,8 @@ mod languages;
 mod large_runs;
 mod limits;
 mod llm_judge;
+#[cfg(unix)]
+mod mutate;
 mod openinference;
 mod output;
 mod output_files;
