@@ -45,8 +45,7 @@ def pytest_collect_file(file_path, parent):
     return None
 
 
-def pytest_sessionfinish(session):
-    # Every process has collected by now.
+def pytest_sessionfinish(session):  # every process has collected
     for shared in session.config.stash.get(SHARED, []):
         shutil.rmtree(shared, ignore_errors=True)
 
@@ -62,8 +61,7 @@ class Suite(pytest.File):
         seen = {}
         for row in run.rows:
             name = f"{row['conversation'] or row['trace_id']}::{row['evaluator']}"
-            # Several recordings of one case.
-            seen[name] = seen.get(name, 0) + 1
+            seen[name] = seen.get(name, 0) + 1  # recordings of one case
             name += f"#{seen[name]}" if seen[name] > 1 else ""
             yield Evaluation.from_parent(self, name=name, row=row, run=run)
         yield Whole.from_parent(self, name="run", run=run)
