@@ -55,6 +55,8 @@ mod languages;
 mod large_runs;
 mod limits;
 mod llm_judge;
+#[cfg(unix)]
+mod mutate;
 mod openinference;
 mod output;
 mod output_files;

@@ -9,6 +9,7 @@ mod evaluator;
 mod gates;
 mod llm_judge;
 mod model;
+mod mutate;
 mod openai_eval;
 mod output;
 mod overrides;

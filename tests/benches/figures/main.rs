@@ -13,6 +13,7 @@
 //! | `growth` | more and more conversations |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
+//! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
@@ -31,6 +32,7 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod mutation;
 mod one;
 mod python;
 mod rust;
@@ -47,7 +49,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -55,6 +57,7 @@ const PARTS: [Part; 8] = [
     ("growth", growth::measure),
     ("judges", judges::measure),
     ("containment", containment::measure),
+    ("mutation", mutation::measure),
     ("statistics", statistics::measure),
 ];
 
