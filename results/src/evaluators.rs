@@ -5,8 +5,8 @@ use std::{fmt, io};
 use evaluator_statistics::{Estimate, mean_clustered};
 
 use super::{
-    ALL_EVALUATORS, Gate, Report,
-    gate::{CaseValues, GateResult, Measure, counted, estimate},
+    ALL_EVALUATORS, Certificate, Gate, Report,
+    gate::{CaseValues, CertificateOf, GateResult, Measure, counted, estimate},
 };
 
 /// What an evaluator measured over all cases.
@@ -36,6 +36,11 @@ pub struct EvaluatorSums {
     pub mean: Option<Estimate>,
     /// Share that passed, with its interval; `None` if no case has a value.
     pub pass_rate: Option<Estimate>,
+    /// The pass rate corrected for the errors of the evaluator, with its interval; `None` without a certificate that holds, and if
+    /// [`uncorrected`](Self::uncorrected) has the reason.
+    pub corrected_pass_rate: Option<Estimate>,
+    /// Reason why the pass rate is not corrected although the evaluator has a certificate.
+    pub uncorrected: Option<String>,
     /// What clusters leave of the number of cases; `None` without clusters, or if no case has a value.
     pub clustering: Option<ClusterEffect>,
     /// Gates of the evaluator.
@@ -77,10 +82,11 @@ impl fmt::Display for ClusterEffect {
 
 impl EvaluatorSums {
     /// Sums up the values of each evaluator. `until_decided` is the seed of a run whose gates were decided while cases came.
-    pub(crate) fn of(
+    pub(crate) fn of<'c>(
         values: &CaseValues,
         (gates, until_decided): (&[Gate], Option<u64>),
         confidence: f64,
+        certified: impl Fn(&str) -> CertificateOf<'c>,
     ) -> Vec<Self> {
         let sums = values.by_evaluator().iter().map(|evaluator| {
             let counts = evaluator.counts;
@@ -93,6 +99,9 @@ impl EvaluatorSums {
             let clustered = sample
                 .clusters
                 .and_then(|clusters| mean_clustered(&sample.values, &clusters, confidence).ok());
+            let pass_rate = estimated(Measure::PassRate);
+            let certified = certified(&evaluator.name);
+            let corrected = pass_rate.and_then(|rate| corrected(rate, &certified, confidence));
             Self {
                 name: evaluator.name.clone(),
                 cases: evaluator.cases(),
@@ -103,7 +112,9 @@ impl EvaluatorSums {
                 errors: counts.errors,
                 not_run: counts.not_run,
                 mean: estimated(Measure::Mean),
-                pass_rate: estimated(Measure::PassRate),
+                pass_rate,
+                uncorrected: corrected.as_ref().and_then(|it| it.clone().err()),
+                corrected_pass_rate: corrected.and_then(Result::ok),
                 clustering: clustered.map(|it| ClusterEffect {
                     cases: it.n as u64,
                     clusters: it.clusters as u64,
@@ -112,7 +123,9 @@ impl EvaluatorSums {
                         it.clusters as u64 >= FEW_CLUSTERS || *worth <= it.clusters as f64
                     }),
                 }),
-                gates: own.map(|gate| GateResult::new(gate, values, until_decided)).collect(),
+                gates: own
+                    .map(|gate| GateResult::new(gate, &certified, values, until_decided))
+                    .collect(),
             }
         });
         let errors = values.unevaluated();
@@ -125,6 +138,19 @@ impl EvaluatorSums {
     }
 }
 
+/// Returns the corrected pass rate, or the reason why there is none; `None` without a certificate.
+fn corrected(
+    rate: Estimate,
+    certified: &CertificateOf<'_>,
+    confidence: f64,
+) -> Option<Result<Estimate, String>> {
+    let correct = |certificate: &Certificate| {
+        let rates = certificate.rates(confidence)?;
+        rates.correct(rate).map_err(|refusal| refusal.to_string())
+    };
+    Some(certified.clone()?.and_then(correct))
+}
+
 impl Report {
     /// Returns the sums of all evaluators that evaluated something, in the order of the configuration, then those of
     /// conversations that could not be evaluated at all, if there are any. Intervals have this confidence (see
@@ -134,7 +160,8 @@ impl Report {
     ///
     /// A conversation cannot be read back.
     pub fn evaluators(&self, confidence: f64) -> io::Result<Vec<EvaluatorSums>> {
-        Ok(EvaluatorSums::of(self.case_values()?, (&self.gates, self.until_decided), confidence))
+        let gates = (&*self.gates, self.until_decided);
+        Ok(EvaluatorSums::of(self.case_values()?, gates, confidence, |name| self.certified(name)))
     }
 
     /// Decides all gates, in their order.
@@ -147,8 +174,16 @@ impl Report {
             return Ok(Vec::new());
         }
         let values = self.case_values()?;
-        let decided = |gate| GateResult::new(gate, values, self.until_decided);
+        let decided = |gate: &Gate| {
+            GateResult::new(gate, &self.certified(&gate.evaluator), values, self.until_decided)
+        };
         Ok(self.gates.iter().map(decided).collect())
+    }
+
+    /// Returns the certificate of an evaluator, or the reason why it does not hold; `None` if there is none.
+    fn certified(&self, evaluator: &str) -> CertificateOf<'_> {
+        let entries = &self.header.as_ref()?.evaluators;
+        entries.iter().find(|entry| entry.name == evaluator)?.certified()
     }
 
     /// Returns the values of all cases. The first call reads all conversations; the values are kept.

@@ -251,6 +251,8 @@ fn evaluator(sums: &EvaluatorSums) -> Value {
         ("not_run", some_count(sums.not_run)),
         ("mean", Some(estimate(sums.mean))),
         ("pass_rate", Some(estimate(sums.pass_rate))),
+        ("corrected_pass_rate", sums.corrected_pass_rate.map(|it| estimate(Some(it)))),
+        ("uncorrected", sums.uncorrected.as_deref().map(Value::from)),
     ])
 }
 
@@ -263,6 +265,8 @@ fn gate(result: &GateResult) -> Value {
         ("verdict", Some(result.label().to_lowercase().into())),
         ("cases", Some(count(found.map_or_else(|| taken.map_or(0, |it| it.0), |it| it.n as u64)))),
         ("clusters", found.filter(|it| it.units != it.n).map(|it| count(it.units as u64))),
+        ("certified", gate.certified.then_some(Value::Bool(true))),
+        ("raw", result.raw.map(|it| object(estimate(it, gate.confidence)))),
     ];
     let rest = [
         ("value", taken.map(|(_, mean)| rounded(mean))),
@@ -271,7 +275,7 @@ fn gate(result: &GateResult) -> Value {
         ("not_evaluated", Some(count(result.not_evaluated))),
         ("not_run", some_count(result.not_run)),
         ("left_out", some_count(result.left_out)),
-        ("undecided", result.undecided.map(|it| it.to_string().into())),
+        ("undecided", result.undecided.as_ref().map(|it| it.to_string().into())),
         ("needed", result.needed().map(count)),
     ];
     let estimate = found.map(|found| estimate(found, gate.confidence));

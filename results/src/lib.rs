@@ -17,6 +17,8 @@
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `comparison` | two runs compared, case by case |
 //! | `baseline` | a saved run that new ones are compared with |
+//! | `certificate` | what labels of people have shown about an evaluator |
+//! | `certify` | certifies an evaluator by labels |
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `slices` | sums by the values of an attribute |
@@ -29,6 +31,8 @@
 mod agreement;
 mod attention;
 mod baseline;
+mod certificate;
+mod certify;
 mod comparison;
 mod context;
 mod contradictions;
@@ -60,6 +64,8 @@ pub use agreement::{
 };
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};
+pub use certificate::{Certificate, CertificateError, CertifiedLabels, Rate};
+pub use certify::{Certified, CertifyError, certify};
 pub use comparison::{
     CaseChange, CaseChangeKind, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
     EvaluatorComparison, EvaluatorDifference,

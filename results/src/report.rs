@@ -162,9 +162,8 @@ impl Report {
         let gates = self.decide_gates().unwrap_or_default();
         let decided = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
         // No number of evaluations decides these.
-        let is_hopeless = gates
-            .iter()
-            .any(|gate| matches!(gate.undecided, Some(Undecided::TooFewConversations(_))));
+        let is_hopeless =
+            gates.iter().any(|gate| gate.undecided.as_ref().is_some_and(Undecided::is_hopeless));
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,

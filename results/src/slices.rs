@@ -33,7 +33,7 @@ impl Report {
     ///
     /// A conversation cannot be read back.
     pub fn slices(&self, confidence: f64) -> io::Result<Vec<Slices<EvaluatorSums>>> {
-        self.sliced(|cases| EvaluatorSums::of(cases, (&[], None), confidence))
+        self.sliced(|cases| EvaluatorSums::of(cases, (&[], None), confidence, |_| None))
     }
 
     /// Returns the differences from a base by the values of the attributes in [`by`](Self::by). Each case is compared with all

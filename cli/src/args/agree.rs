@@ -49,6 +49,10 @@ pub(crate) struct AgreeArgs {
     /// transcripts (run --transcripts all)
     #[arg(long, value_name = "FILE", value_parser = writable, conflicts_with = "output")]
     pub(crate) sheet: Option<PathBuf>,
+    /// Write a certificate of the evaluator to this file, if the exit code is 0: how often it passes what people call good, and fails
+    /// what they call bad. The key `certificate` of its entry corrects its pass rate by it
+    #[arg(long, value_name = "FILE", value_parser = writable, conflicts_with_all = ["with", "sheet"])]
+    pub(crate) certify: Option<PathBuf>,
     /// Number of conversations in the sheet (default: 100)
     #[arg(long, value_name = "N", requires = "sheet", value_parser = whole::<usize>(1..=1_000_000))]
     sample: Option<usize>,

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use evaluator_host::{
     files::{WriteOptions, atomic_write},
     json,
-    report::{Agreement, AgreementError, Labels, Report, Sheet, Verdict, read_labels, run_file},
+    report::{
+        Agreement, AgreementError, Certified, CertifyError, Labels, Report, Sheet, Verdict,
+        certify, read_labels, run_file,
+    },
     verdict::Standing,
 };
 
@@ -16,6 +19,8 @@ use crate::{
 };
 
 const AGREEMENT: Written = Written("agreement");
+
+const CERTIFICATE: Written = Written("certificate");
 
 /// Compares evaluators with labels or with each other, or writes what is to be labelled. Returns the exit code.
 pub(super) fn agree(args: &AgreeArgs) -> Result<u8, u8> {
@@ -35,7 +40,41 @@ pub(super) fn agree(args: &AgreeArgs) -> Result<u8, u8> {
     if let Some(file) = &args.sheet {
         return sheet(args, &report, file);
     }
-    compare(args, run, &report, labels.as_ref())
+    let certified = match (&args.certify, &labels) {
+        (Some(file), Some(labels)) => {
+            CERTIFICATE.refuse_inputs([file], &inputs)?;
+            let certified =
+                certify(&report, labels.clone(), &args.settings()).map_err(uncertified)?;
+            Some((file, certified))
+        }
+        _ => None,
+    };
+    let code = compare(args, run, &report, labels.as_ref())?;
+    match certified {
+        Some((file, certified)) if code == exit::OK => Ok(write_certificate(file, &certified)),
+        _ => Ok(code),
+    }
+}
+
+/// Writes a certificate. Returns the exit code.
+fn write_certificate(file: &Path, certified: &Certified) -> u8 {
+    let further = certified.further_recordings;
+    if further > 0 {
+        let further = render::counted(further, "further recording");
+        render::warning(&format!(
+            "the certificate rests on one recording of each case; {further} of them left out"
+        ));
+    }
+    let text = certified.certificate.to_text();
+    CERTIFICATE.write(file, &text).map_or_else(broken, |()| exit::OK)
+}
+
+/// Reports why nothing is certified. Returns the exit code.
+fn uncertified(error: CertifyError) -> u8 {
+    match error {
+        CertifyError::Agreement(error) => refused(error),
+        _ => unusable(error),
+    }
 }
 
 fn compare(

@@ -65,7 +65,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
         BaselineFile::open(&args.baseline, config.baseline.as_deref(), confidence, written)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;
     let mut runner = runner;
-    runner.identify = baseline.needs_identities() || events.is_some();
+    let is_certified = config.evaluators.iter().any(|it| it.certificate.is_some());
+    runner.identify = baseline.needs_identities() || events.is_some() || is_certified;
     runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
@@ -191,7 +192,7 @@ fn decidable(config: &Config, baseline: Option<&Path>) -> Result<(), String> {
     }
     if let Some(gate) = config.gates.iter().find(|it| RunningGate::new(it).is_none()) {
         return Err(format!(
-            "`--until-decided` decides gates of `mean` and `pass_rate` case by case, and `{gate}` is another one"
+            "`--until-decided` decides gates of `mean` and `pass_rate` without `certified` case by case, and `{gate}` is another one"
         ));
     }
     let has_gate = |name: &str| config.gates.iter().any(|gate| gate.evaluator == name);

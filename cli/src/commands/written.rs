@@ -25,16 +25,28 @@ impl Written {
         let text = format!(
             "there is no {what}: the command has not ended, was killed, or refused its input\n"
         );
+        for file in files.filter(|file| is_replaced(file)) {
+            self.refuse_inputs([file], inputs)?;
+            self.write(file, &text).map_err(unusable)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to write to files that the command reads.
+    pub(super) fn refuse_inputs<'f>(
+        self,
+        files: impl IntoIterator<Item = &'f PathBuf>,
+        inputs: &[&Path],
+    ) -> Result<(), u8> {
         let inputs: Vec<PathBuf> =
             inputs.iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
-        for file in files.filter(|file| is_replaced(file)) {
-            let name = file.display();
+        for file in files {
             if fs::canonicalize(file).is_ok_and(|place| inputs.contains(&place)) {
+                let (what, name) = (self.0, file.display());
                 return Err(unusable(format!(
                     "{name} is an input of this command; write the {what} to another file"
                 )));
             }
-            self.write(file, &text).map_err(unusable)?;
         }
         Ok(())
     }

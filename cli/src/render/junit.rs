@@ -10,8 +10,8 @@ use std::{
 
 use evaluator_host::{
     report::{
-        ConversationReport, EvaluationOutcome, EvaluationReport, GateResult, Inconclusive, Report,
-        Verdict,
+        ConversationReport, EvaluationOutcome, EvaluationReport, Gate, GateResult, Inconclusive,
+        Report, Verdict,
     },
     verdict::Tally,
 };
@@ -24,6 +24,7 @@ use quick_xml::{
 use super::{
     errors::{below, headline},
     plain::{OLD_COMMAND, line_of, one_line, printable},
+    sums,
     verdict::grouping,
     words::{NO_RECORDING, Names, failure, kind, reason, with_cause},
 };
@@ -180,6 +181,8 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
     }
     let of_suite = report.suite.iter().flat_map(|suite| &suite.warnings);
     found.extend(of_suite.chain(&report.warnings).map(|it| ("warning", it.clone())));
+    let corrections = sums::corrections(&report.evaluators(Gate::CONFIDENCE)?);
+    found.extend(corrections.into_iter().map(|it| ("corrected_pass_rate", it)));
     if !report.left_out.is_empty() {
         found.push(("left_out", report.left_out.counted()));
     }

@@ -146,7 +146,9 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
-    for line in sums::clusters(report, &evaluators)? {
+    for line in
+        sums::corrections(&evaluators).into_iter().chain(sums::clusters(report, &evaluators)?)
+    {
         let _ = writeln!(text, "\n{}", escaped(&line));
     }
     let noise = report.noise()?;

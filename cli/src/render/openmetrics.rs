@@ -34,11 +34,22 @@ pub(crate) fn openmetrics(report: &Report, out: &mut dyn io::Write) -> io::Resul
     let estimates = [
         ("evaluator_mean_score", "Mean score of all cases."),
         ("evaluator_pass_rate", "Share of cases that passed, in 0..=1."),
+        (
+            "evaluator_corrected_pass_rate",
+            "Share of cases that passed, corrected for the errors of the evaluator.",
+        ),
     ];
     for (at, (name, help)) in estimates.into_iter().enumerate() {
+        let is_known = evaluators.iter().any(|it| it.corrected_pass_rate.is_some());
+        if name == "evaluator_corrected_pass_rate" && !is_known {
+            continue;
+        }
         family(&mut text, name, help);
         for sums in &evaluators {
-            let Some(estimate) = [&sums.mean, &sums.pass_rate][at] else { continue };
+            let Some(estimate) = [&sums.mean, &sums.pass_rate, &sums.corrected_pass_rate][at]
+            else {
+                continue;
+            };
             sample(&mut text, name, &[("evaluator", &sums.name)], estimate.mean);
         }
     }

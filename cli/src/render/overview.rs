@@ -50,6 +50,9 @@ pub(crate) fn overview(
     for noise in report.noise()? {
         let _ = writeln!(text, "{}", one_line(&noise.to_string()));
     }
+    for line in sums::corrections(&evaluators) {
+        let _ = writeln!(text, "{line}");
+    }
     let clusters = sums::clusters(report, &evaluators)?;
     if !clusters.is_empty() {
         let _ = writeln!(text, "\n{}", clusters.join("\n"));

@@ -42,6 +42,26 @@ pub(super) fn clusters(report: &Report, evaluators: &[EvaluatorSums]) -> io::Res
     Ok(lines)
 }
 
+/// Returns the pass rate of each certified evaluator, corrected for its errors, or why it is not.
+pub(super) fn corrections(evaluators: &[EvaluatorSums]) -> Vec<String> {
+    let correction = |sums: &EvaluatorSums| {
+        let name = one_line(&sums.name);
+        let raw = percentage(sums.pass_rate?.mean);
+        Some(match (&sums.corrected_pass_rate, &sums.uncorrected) {
+            (Some(corrected), _) => format!(
+                "{name}: {raw} passed; corrected for its errors {} ({} with 95 % confidence)",
+                percentage(corrected.mean),
+                interval(corrected),
+            ),
+            (None, Some(reason)) => {
+                format!("{name}: {raw} passed, not corrected for its errors: {}", one_line(reason))
+            }
+            (None, None) => return None,
+        })
+    };
+    evaluators.iter().filter_map(correction).collect()
+}
+
 fn interval(estimate: &Estimate) -> String {
     // Cut off, so that no end seems to reach a limit that it does not reach.
     let cut = |number: f64| (number * 1000.0 + 1e-6).floor() / 1000.0;

@@ -209,7 +209,7 @@ fn named_gate(result: &GateResult, all: &[GateResult]) -> String {
     if all.iter().filter(|it| it.gate.evaluator == gate.evaluator).count() > 1 {
         name = format!("{name} {} >= {}", gate.measure, gate.limit);
     }
-    match result.undecided {
+    match &result.undecided {
         Some(undecided) => format!("{name}: {undecided}"),
         None => name,
     }

@@ -8,6 +8,7 @@ mod bad_input;
 #[cfg(unix)]
 mod baseline;
 mod cases;
+mod certificate;
 mod check;
 #[cfg(unix)]
 mod check_programs;

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     hosts::function_contracts,
     metric::{MatchType, Metric, Metrics},
-    report::Gate,
+    report::{Certificate, Gate},
     runtime::Runtimes,
     source::{Reference, Wanted},
 };
@@ -84,6 +84,9 @@ pub(super) const MISSING_TURNS: [(&str, MissingTurns); 2] =
 /// Keys of an entry that name models.
 const MODELS: [&str; 5] = ["judge", "judge_model", "judgeModel", "models", "target"];
 
+/// What to do about a certificate that cannot be used.
+const CERTIFY: &str = "`evaluator agree LABELS RUN --certify FILE` writes it";
+
 /// Source of remote evaluators that name none.
 const DEFAULT_SOURCE: &str = "github";
 
@@ -120,12 +123,14 @@ pub(super) fn read<'n>(
     let named = (name_field, name);
     let (kind, own) = read_keys(kind, named, &mut fields, defaults, reader);
     gates.extend(own.gates);
+    let certificate = own.certificate;
     let models = MODELS.iter().find_map(|key| fields.peek(key));
     let models_place = models.map(|node| reader.problems.place(node.span));
     fields.finish();
     Some(EvaluatorConfig {
         missing_turns: own.missing_turns.unwrap_or_default(),
         repeat: own.repeat,
+        certificate,
         mutate: own.mutate,
         place: Some(reader.problems.place(type_field.node.span)),
         models_place,
@@ -143,6 +148,7 @@ struct OfAllTypes {
     repeat: Option<u32>,
     mutate: Expectations,
     gates: Vec<Gate>,
+    certificate: Option<Arc<Certificate>>,
 }
 
 /// Takes the keys of a type. `name` is the field of the name, and its text if that can be used.
@@ -177,7 +183,7 @@ fn read_keys<'n>(
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
         }
     };
-    let text = match kind {
+    let effect = match kind {
         Type::LlmJudge => {
             "Effect of golden turns without a recording, if the prompt shows golden turns: fail the evaluation \
                            whatever its score is, or ignore them."
@@ -186,14 +192,35 @@ fn read_keys<'n>(
             "Effect of golden turns without a recording: fail the evaluation whatever its score is, or ignore them."
         }
     };
-    let missing_turns = fields.key("missing_turns", text).default("fail").choice(&MISSING_TURNS);
+    let missing_turns = fields.key("missing_turns", effect).default("fail").choice(&MISSING_TURNS);
     let repeat = "Number of evaluations of each conversation; default: that of the run.";
     let repeat = fields.key("repeat", repeat).whole(1..=MAX_REPEATS);
     let gate = "Claim about all cases of the evaluator, which decides in place of `threshold`.";
     let gate = fields.key("gate", gate).field(gates::schema());
     let gates = gate.map(|field| gates::read(field, name.1.unwrap_or_default()));
+    let certificate = "File of `evaluator agree --certify`, relative to this file: the pass rate is corrected for the errors that \
+                       labels of people have shown, as long as the evaluator is the certified one.";
+    let certificate = fields
+        .key("certificate", certificate)
+        .read(text(), |field| read_certificate(field, name.1.unwrap_or_default(), reader));
     let (mutate, gates) = (mutate::read(fields), gates.unwrap_or_default());
-    (read, OfAllTypes { missing_turns, repeat, mutate, gates })
+    (read, OfAllTypes { missing_turns, repeat, mutate, gates, certificate })
+}
+
+/// Reads the certificate of an evaluator. A file that does not exist is reported with the other paths.
+fn read_certificate(
+    field: Field<'_>,
+    evaluator: &str,
+    reader: &Reader<'_>,
+) -> Option<Arc<Certificate>> {
+    let path = reader.paths.read(field, PathKind::File)?;
+    if !reader.paths.is_file(&path) {
+        return None;
+    }
+    match Certificate::read(&path, evaluator) {
+        Ok(certificate) => Some(Arc::new(certificate)),
+        Err(error) => field.add(error.to_string()).hint(CERTIFY).none(),
+    }
 }
 
 /// Returns the JSON Schemas of entries, one for each type.

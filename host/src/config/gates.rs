@@ -57,7 +57,8 @@ impl GateOverrides {
         }
         for gate in self.gates {
             match gates.iter_mut().find(|other| is_about_the_same(other, &gate)) {
-                Some(other) => *other = gate,
+                // Another limit is no reason to trust the evaluator more.
+                Some(other) => *other = Gate { certified: other.certified, ..gate },
                 None => gates.push(gate),
             }
         }
@@ -69,7 +70,7 @@ impl GateOverrides {
     }
 }
 
-/// Reads the key `gate` of an entry: limits by their measures, and a confidence.
+/// Reads the key `gate` of an entry: limits by their measures, a confidence, and whether the evaluator has to be certified.
 pub(super) fn read(field: Field<'_>, evaluator: &str) -> Vec<Gate> {
     if !field.is_mapping() {
         field.expected("a mapping").hint(EXAMPLE);
@@ -84,6 +85,8 @@ pub(super) fn read(field: Field<'_>, evaluator: &str) -> Vec<Gate> {
     let confidence = values.iter().position(|value| value.key == "confidence");
     let confidence = confidence.and_then(|position| number(&values.remove(position)));
     let confidence = confidence.unwrap_or(Gate::CONFIDENCE);
+    let certified = values.iter().position(|value| value.key == "certified");
+    let certified = certified.and_then(|position| values.remove(position).flag());
     if values.is_empty() {
         field.add("`gate` has no measure").hint(EXAMPLE);
     }
@@ -91,7 +94,8 @@ pub(super) fn read(field: Field<'_>, evaluator: &str) -> Vec<Gate> {
         let measure: Result<Measure, _> = value.key.parse();
         let limit = if measure.is_ok() { number(&value)? } else { 0.5 };
         let gate = measure.and_then(|it| Gate::new(evaluator, it, limit, confidence));
-        gate.map_err(|error| value.add(error.to_string())).ok()
+        let gate = gate.map_err(|error| value.add(error.to_string())).ok()?;
+        Some(Gate { certified: certified.unwrap_or_default(), ..gate })
     });
     gates.collect()
 }
@@ -107,6 +111,12 @@ pub(super) fn schema() -> Value {
         "type": "object",
         "properties": {
             "confidence": number("Two-sided confidence; default: 0.95."),
+            "certified": {
+                "description": "Whether the evaluator has to have a certificate that holds; without one the gate is undecided. \
+                                `pass_rate` is the corrected one then.",
+                "type": "boolean",
+                "default": false,
+            },
             "mean": number("Least mean score."),
             "pass_rate": number("Least share of evaluations that pass."),
         },
@@ -115,7 +125,7 @@ pub(super) fn schema() -> Value {
         },
         "additionalProperties": false,
         // There is a measure.
-        "not": {"propertyNames": {"const": "confidence"}},
+        "not": {"propertyNames": {"enum": ["certified", "confidence"]}},
     })
 }
 

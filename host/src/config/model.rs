@@ -15,7 +15,7 @@ use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
     json::Object,
-    report::{Gate, Inconclusive},
+    report::{Certificate, Gate, Inconclusive},
     runtime::Entrypoint,
     source::{Reference, Wanted},
     trace::TraceFormat,
@@ -119,6 +119,8 @@ pub struct EvaluatorConfig {
     pub missing_turns: MissingTurns,
     /// Number of evaluations of each conversation; default: that of the run.
     pub repeat: Option<u32>,
+    /// What labels of people have shown about it; default: none.
+    pub certificate: Option<Arc<Certificate>>,
     /// What it has to notice when conversations are damaged. It does not matter to a run.
     pub mutate: Expectations,
     /// Position of its type in the file; `None` if it is not from a file.
@@ -176,8 +178,9 @@ impl EvaluatorConfig {
     /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
-        let mutate = Expectations::default();
-        Self { name: name.into(), kind, missing_turns, repeat: None, mutate, place, models_place }
+        let (repeat, certificate, mutate) = (None, None, Expectations::default());
+        let name = name.into();
+        Self { name, kind, missing_turns, repeat, certificate, mutate, place, models_place }
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.

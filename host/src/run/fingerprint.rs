@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     path::PathBuf,
+    sync::Arc,
 };
 
 use serde_json::{Value, json};
@@ -23,7 +24,10 @@ use crate::{
     json::Object,
     judging::{Identity, Session, judge::PROMPTS},
     models::ProgramIdentity,
-    report::run_file::{Digest, Digester, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL},
+    report::{
+        Certificate,
+        run_file::{Digest, Digester, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL},
+    },
     runtime::{Inputs, Launch, imported_from, paths, secrets::is_secret_name},
 };
 
@@ -54,7 +58,12 @@ pub(super) fn header(
     for (key, attribute) in [("case_key", &config.case_key), ("cluster", &config.cluster)] {
         settings.extend(attribute.as_ref().map(|it| (key.to_owned(), json!(it))));
     }
-    let evaluators: Vec<_> = planned.iter().map(entry).collect();
+    let certificate = |it: &PlannedEvaluator| {
+        let own = config.evaluators.iter().find(|own| own.name == it.name);
+        own.and_then(|own| own.certificate.clone())
+    };
+    let evaluators = planned.iter().map(|it| entry(it, certificate(it)));
+    let evaluators: Vec<_> = evaluators.collect();
     let header = Header { settings, evaluators, ..Header::new() };
     if !is_identified {
         return header;
@@ -81,7 +90,7 @@ pub(super) fn header(
     Header { plan: Some(plan), config: Some(configuration), golden, ..header }
 }
 
-fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
+fn entry(evaluator: &PlannedEvaluator, certificate: Option<Arc<Certificate>>) -> EvaluatorEntry {
     let fingerprint = evaluator.fingerprint.as_ref();
     EvaluatorEntry {
         name: evaluator.name.clone(),
@@ -91,6 +100,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
         repeat: evaluator.repeats(),
         fingerprint: fingerprint.map(Fingerprint::digest),
         parts: fingerprint.map(Fingerprint::parts).cloned().unwrap_or_default(),
+        certificate,
     }
 }
 

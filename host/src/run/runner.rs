@@ -31,7 +31,8 @@ pub struct Runner {
     pub report_memory: usize,
     /// File in which the run is saved. Default: none.
     pub run_file: Option<Arc<RunFile>>,
-    /// Whether evaluators get fingerprints although the run is not saved, e.g. because it becomes a baseline. Default: `false`.
+    /// Whether evaluators get fingerprints although the run is not saved, e.g. because it becomes a baseline or has evaluators with
+    /// certificates, which do not hold without. Default: `false`.
     pub identify: bool,
     /// Cancels the run: running evaluations are killed and no others start.
     pub cancellation: Cancellation,

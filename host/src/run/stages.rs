@@ -28,7 +28,7 @@ use crate::{
     eval_set::{CaseIndex, EvalSet},
     report::{
         Baseline, Partial, Report, SuiteReport,
-        run_file::{Header, RunWriter},
+        run_file::{EvaluatorEntry, Header, RunWriter},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
     verdict::Verdict,
@@ -153,6 +153,7 @@ impl Runner {
             refuse(&mut report, refusal);
             return report;
         }
+        report.warnings.extend(header.evaluators.iter().filter_map(EvaluatorEntry::uncertified));
         writer.start(header);
         let work = (Arc::new(conversations), &cases);
         let deciding = order.map(|order| (order, &*config.gates));

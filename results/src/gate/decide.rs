@@ -3,7 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use evaluator_statistics::{
-    Decision, Estimate, Refusal, Verdict, bounded_mean, clopper_pearson, gate_mean, gate_rate,
+    Decision, Estimate, JudgeRates, Refusal, Verdict, bounded_mean, clopper_pearson, gate_mean,
+    gate_rate,
 };
 
 use super::{
@@ -11,6 +12,7 @@ use super::{
     running::RunningGate,
     values::{CaseValues, EvaluatorValues, Sample},
 };
+use crate::certificate::Certificate;
 
 /// Number of cases that are named.
 const NAMED: usize = 10;
@@ -23,8 +25,11 @@ pub struct GateResult {
     pub gate: Gate,
     /// The verdict.
     pub verdict: Verdict,
-    /// The measure with its interval, which decides; `None` if no case has a value.
+    /// The measure with its interval, which decides; `None` if no case has a value. If the gate decides by a corrected pass rate,
+    /// it is that one.
     pub estimate: Option<Estimate>,
+    /// The pass rate before it was corrected; `None` if the gate does not correct it.
+    pub raw: Option<Estimate>,
     /// Number of cases after which the gate was decided or the cases ended, and their mean, if it was decided while cases came.
     pub taken: Option<(u64, f64)>,
     /// Reason why the gate is undecided; `None` if it is decided.
@@ -44,7 +49,7 @@ pub struct GateResult {
 }
 
 /// Reason why a gate is undecided. As text, it is a clause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undecided {
     /// No case has a value.
@@ -66,16 +71,48 @@ pub enum Undecided {
     Errors(u64),
     /// The cases ended before the gate was decided while they came.
     CasesEnded,
+    /// The evaluator has no certificate that holds, for this reason.
+    NotCertified(String),
+    /// The limit is within the interval, and no number of cases decides, but more labels may.
+    TooFewLabels,
+}
+
+impl Undecided {
+    /// Returns true if no number of evaluations would decide, so that the gate stays undecided whatever undecided ones mean.
+    #[must_use]
+    pub fn is_hopeless(&self) -> bool {
+        matches!(self, Self::TooFewConversations(_) | Self::NotCertified(_))
+    }
+}
+
+/// Certificate of the evaluator of a gate, or the reason why it does not hold; `None` if there is none.
+pub(crate) type CertificateOf<'c> = Option<Result<&'c Certificate, String>>;
+
+/// Returns what people have shown about the evaluator of a gate that has to be certified; `None` for another gate.
+fn rates(gate: &Gate, certified: &CertificateOf<'_>) -> Result<Option<JudgeRates>, String> {
+    if !gate.certified {
+        return Ok(None);
+    }
+    let without =
+        || "the evaluator has no certificate (`certificate: FILE` in its entry)".to_owned();
+    let certificate = certified.clone().ok_or_else(without)??;
+    let rates = certificate.rates(gate.confidence)?;
+    Ok(gate.is_corrected().then_some(rates))
 }
 
 impl GateResult {
     /// Decides a gate by the values of its evaluator; with `until_decided`, the seed of the run, as the cases came.
-    pub(crate) fn new(gate: &Gate, values: &CaseValues, until_decided: Option<u64>) -> Self {
+    pub(crate) fn new(
+        gate: &Gate,
+        certified: &CertificateOf<'_>,
+        values: &CaseValues,
+        until_decided: Option<u64>,
+    ) -> Self {
         let none = EvaluatorValues::default();
         let evaluator = values.named(&gate.evaluator).unwrap_or(&none);
         let running = until_decided.and_then(|seed| Some((RunningGate::new(gate)?, seed)));
         if let Some((running, seed)) = running {
-            return Self::new(gate, values, None).decided_while_cases_came(
+            return Self::new(gate, certified, values, None).decided_while_cases_came(
                 running,
                 seed,
                 (values, evaluator),
@@ -84,10 +121,11 @@ impl GateResult {
         let sample = values.sample(evaluator, gate.measure, false);
         let counts = evaluator.counts;
         let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
-        let mut result = Self {
+        let undecided = Self {
             gate: gate.clone(),
             verdict: Verdict::Inconclusive,
             estimate: None,
+            raw: None,
             taken: None,
             undecided: None,
             errors: counts.errors + values.unevaluated(),
@@ -97,28 +135,57 @@ impl GateResult {
             left_out: sample.left_out.len() as u64,
             left_out_cases: left_out.take(NAMED).collect(),
         };
-        let decision = match decide(gate, &sample) {
-            Ok(decision) => decision,
-            Err(_) => {
-                result.undecided = Some(match gate.measure {
-                    Measure::PassHat(k) if result.left_out > 0 => Undecided::TooFewConversations(k),
-                    _ => Undecided::NothingScored,
-                });
-                return result;
-            }
-        };
-        result.estimate = Some(decision.estimate);
-        result.verdict = decision.verdict;
-        if decision.verdict == Verdict::Inconclusive {
-            result.undecided = Some(too_few(&decision));
-        } else if decision.verdict == Verdict::Pass && result.errors > 0 {
-            let worst = decide(gate, &values.sample(evaluator, gate.measure, true));
-            if !worst.is_ok_and(|worst| worst.verdict == Verdict::Pass) {
-                result.verdict = Verdict::Inconclusive;
-                result.undecided = Some(Undecided::Errors(result.errors));
+        let raw = estimate(gate.measure, &sample, gate.confidence).ok();
+        match rates(gate, certified) {
+            Ok(rates) => Self { raw: raw.filter(|_| rates.is_some()), ..undecided }.decided(
+                rates.as_ref(),
+                &sample,
+                || values.sample(evaluator, gate.measure, true),
+            ),
+            Err(reason) => {
+                let reason = Some(Undecided::NotCertified(reason));
+                Self { estimate: raw, undecided: reason, ..undecided }
             }
         }
-        result
+    }
+
+    /// Decides by a sample. `worst` returns the one in which errors are failures.
+    fn decided<'v>(
+        mut self,
+        rates: Option<&JudgeRates>,
+        sample: &Sample<'_>,
+        worst: impl FnOnce() -> Sample<'v>,
+    ) -> Self {
+        let decision = match decide(&self.gate, rates, sample) {
+            Ok(decision) => decision,
+            Err(refusal) => {
+                self.undecided = Some(match (refusal, self.gate.measure) {
+                    (Refusal::UnlikeLabels, _) => Undecided::NotCertified(refusal.to_string()),
+                    (_, Measure::PassHat(k)) if self.left_out > 0 => {
+                        Undecided::TooFewConversations(k)
+                    }
+                    _ => Undecided::NothingScored,
+                });
+                return self;
+            }
+        };
+        self.estimate = Some(decision.estimate);
+        self.verdict = decision.verdict;
+        if decision.verdict == Verdict::Inconclusive {
+            self.undecided = Some(match (too_few(&decision), rates) {
+                (Undecided::TooFewCases(None), Some(_)) if decision.estimate.units > 1 => {
+                    Undecided::TooFewLabels
+                }
+                (undecided, _) => undecided,
+            });
+        } else if decision.verdict == Verdict::Pass && self.errors > 0 {
+            let worst = decide(&self.gate, rates, &worst());
+            if !worst.is_ok_and(|worst| worst.verdict == Verdict::Pass) {
+                self.verdict = Verdict::Inconclusive;
+                self.undecided = Some(Undecided::Errors(self.errors));
+            }
+        }
+        self
     }
 
     /// Replaces the verdict by that of a gate that was decided while cases came.
@@ -144,9 +211,9 @@ impl GateResult {
     /// Returns the number of cases that would decide, if the gate is undecided and it is known.
     #[must_use]
     pub fn needed(&self) -> Option<u64> {
-        match self.undecided {
-            Some(Undecided::TooFewCases(needed)) => needed,
-            Some(Undecided::TooFewClusters { cases, .. }) => Some(cases),
+        match &self.undecided {
+            Some(Undecided::TooFewCases(needed)) => *needed,
+            Some(Undecided::TooFewClusters { cases, .. }) => Some(*cases),
             _ => None,
         }
     }
@@ -188,13 +255,19 @@ pub(crate) fn estimate(
     }
 }
 
-fn decide(gate: &Gate, sample: &Sample<'_>) -> Result<Decision, Refusal> {
-    match proportion(gate.measure, sample) {
-        Some((passed, n)) => gate_rate(passed, n, gate.limit, gate.confidence),
-        None => {
-            let clusters = sample.clusters.as_deref();
-            gate_mean(&sample.values, clusters, gate.limit, gate.confidence)
-        }
+/// Decides a gate, by the corrected pass rate if there are rates of its evaluator.
+fn decide(
+    gate: &Gate,
+    rates: Option<&JudgeRates>,
+    sample: &Sample<'_>,
+) -> Result<Decision, Refusal> {
+    let Gate { limit, confidence, .. } = *gate;
+    let (values, clusters) = (&sample.values, sample.clusters.as_deref());
+    match (proportion(gate.measure, sample), rates) {
+        (Some((passed, n)), None) => gate_rate(passed, n, limit, confidence),
+        (Some((passed, n)), Some(rates)) => rates.gate_rate(passed, n, limit, confidence),
+        (None, None) => gate_mean(values, clusters, limit, confidence),
+        (None, Some(rates)) => rates.gate_mean(values, clusters, limit, confidence),
     }
 }
 
@@ -241,7 +314,11 @@ impl fmt::Display for GateResult {
             let more = if self.left_out > NAMED as u64 { ", .." } else { "" };
             write!(f, " ({}{more})", self.left_out_cases.join(", "))?;
         }
-        match self.undecided {
+        if let Some(Estimate { mean, .. }) = self.raw {
+            let what = if self.estimate.is_some() { "corrected from" } else { "not corrected:" };
+            write!(f, ", {what} {}", cut(mean))?;
+        }
+        match &self.undecided {
             Some(undecided) => write!(f, "; {undecided}"),
             None => Ok(()),
         }
@@ -260,6 +337,10 @@ impl fmt::Display for Undecided {
             Self::TooFewCases(Some(needed)) => {
                 write!(f, "about {} cases that score like these would decide", rounded(*needed))
             }
+            Self::NotCertified(reason) => f.write_str(reason),
+            Self::TooFewLabels => f.write_str(
+                "the limit is within the interval, which more cases do not narrow enough; more labels may",
+            ),
             Self::CasesEnded => f.write_str("the cases ended before it was decided"),
             Self::TooFewClusters { cases, clusters } => write!(
                 f,

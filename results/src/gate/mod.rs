@@ -8,7 +8,7 @@ mod running;
 mod values;
 
 pub use cases::{CaseCount, Cases};
-pub(crate) use decide::estimate;
+pub(crate) use decide::{CertificateOf, estimate};
 pub use decide::{GateResult, Undecided};
 pub use parse::GateError;
 pub(crate) use rule::counted;

@@ -69,7 +69,7 @@ impl Gate {
                 format!("the confidence {confidence} has to be between 0 and 1, both excluded");
             return Err(GateError(message));
         }
-        Ok(Self { evaluator: evaluator.to_owned(), measure, limit, confidence })
+        Ok(Self { evaluator: evaluator.to_owned(), measure, limit, confidence, certified: false })
     }
 }
 

@@ -19,6 +19,14 @@ pub struct Gate {
     pub limit: f64,
     /// Confidence with which the claim has to hold, two-sided, between 0 and 1.
     pub confidence: f64,
+    /// Whether the evaluator has to have a certificate that holds. A pass rate is corrected by it then.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub certified: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What a gate measures, over the values of cases. As text: `mean`, `pass_rate` or e.g. `pass^3`.
@@ -51,6 +59,12 @@ impl Gate {
         min_cases(kind, self.limit, self.confidence)
     }
 
+    /// Returns true if the gate decides by a pass rate that is corrected for the errors of the evaluator.
+    #[must_use]
+    pub fn is_corrected(&self) -> bool {
+        self.certified && self.measure == Measure::PassRate
+    }
+
     /// Returns the number of recordings of a case that the gate needs.
     #[must_use]
     pub fn recordings(&self) -> u32 {
@@ -66,9 +80,13 @@ impl Gate {
         needs_recordings(self.recordings())
     }
 
-    /// Returns a sentence if the gate cannot pass with these cases, or fewer.
+    /// Returns a sentence if the gate cannot pass with these cases, or fewer. How many a corrected pass rate needs depends on the
+    /// labels, too; there is none for it.
     #[must_use]
     pub fn cannot_pass_with(&self, count: CaseCount) -> Option<String> {
+        if self.is_corrected() {
+            return None;
+        }
         let CaseCount { cases, clusters, are_single } = count;
         let units = clusters.unwrap_or(cases);
         let noun = if clusters.is_some() { " clusters" } else { "" };
@@ -141,7 +159,7 @@ mod tests {
     use super::*;
 
     fn gate(measure: Measure, limit: f64) -> Gate {
-        Gate { evaluator: "booking".to_owned(), measure, limit, confidence: Gate::CONFIDENCE }
+        Gate::new("booking", measure, limit, Gate::CONFIDENCE).unwrap()
     }
 
     fn single(cases: u64) -> CaseCount {

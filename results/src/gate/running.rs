@@ -27,10 +27,10 @@ pub struct RunningGate {
 }
 
 impl RunningGate {
-    /// Starts a gate; `None` for a measure that cannot be decided case by case.
+    /// Starts a gate; `None` for a measure that cannot be decided case by case, and if the evaluator has to be certified.
     #[must_use]
     pub fn new(gate: &Gate) -> Option<Self> {
-        if let Measure::PassHat(_) = gate.measure {
+        if gate.certified || matches!(gate.measure, Measure::PassHat(_)) {
             return None;
         }
         let betting = Betting::new(gate.limit, gate.confidence).ok()?;

@@ -196,6 +196,13 @@ pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) 
     all.0
 }
 
+/// Returns what two entries of an evaluator measure differently.
+pub(super) fn changes_of_evaluator(base: &EvaluatorEntry, new: &EvaluatorEntry) -> Vec<Change> {
+    let mut all = Changes(Vec::new());
+    all.add_evaluator(base, new);
+    all.0
+}
+
 struct Changes(Vec<Change>);
 
 impl Changes {
@@ -326,6 +333,7 @@ mod tests {
             repeat: 1,
             fingerprint: Some(parts.fingerprint()),
             parts,
+            certificate: None,
         }
     }
 

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     hash::{BuildHasher as _, RandomState},
     process,
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::format::{FORMAT, VERSION};
 use crate::{
     Gate,
+    certificate::Certificate,
     digest::{Digest, Digester, ENCODING},
 };
 
@@ -111,6 +113,9 @@ pub struct EvaluatorEntry {
     /// What the fingerprint consists of. Empty without one.
     #[serde(flatten)]
     pub parts: FingerprintParts,
+    /// Its certificate, if the configuration names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Arc<Certificate>>,
 }
 
 fn once() -> u32 {

@@ -14,6 +14,7 @@
 //! | `foreign` | results of other tools, read as saved runs |
 //! | `contradiction` | records that no run writes |
 //! | `baseline` | a run as later ones are compared with it |
+//! | `certified` | certificates of evaluators |
 //! | `changes` | what two runs measured differently |
 //!
 //! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
@@ -21,6 +22,7 @@
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
 mod baseline;
+mod certified;
 mod changes;
 mod contradiction;
 mod file;

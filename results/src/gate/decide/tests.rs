@@ -68,7 +68,7 @@ fn gates_pass_and_fail() {
         "check: pass_rate >= 0.9: PASS, 1.000 (0.902 to 1.000 with 95 % confidence) of 36 cases"
     );
     let fail = decided("check: mean >= 0.9", alone((0..40).map(|_| scored(0.25))));
-    assert_eq!((fail.verdict, fail.undecided), (Verdict::Fail, None));
+    assert_eq!((fail.verdict, &fail.undecided), (Verdict::Fail, &None));
     assert!(fail.to_string().starts_with("check: mean >= 0.9: FAIL, 0.250 ("), "{fail}");
 }
 
@@ -122,8 +122,8 @@ fn errors_that_could_decide_leave_a_gate_undecided() {
     assert_eq!(decided(gate, alone(scores())).verdict, Verdict::Pass);
     let result = decided(gate, alone(scores().chain([error()])));
     assert_eq!(
-        (result.verdict, result.undecided),
-        (Verdict::Inconclusive, Some(Undecided::Errors(1)))
+        (result.verdict, &result.undecided),
+        (Verdict::Inconclusive, &Some(Undecided::Errors(1)))
     );
     assert!(result.to_string().ends_with(", 1 error; 1 error could decide"), "{result}");
     // A conversation that could not be evaluated at all is an error of every evaluator.
@@ -175,8 +175,8 @@ fn without_any_score_nothing_is_decided() {
     for evaluations in [vec![], vec![error()], vec![EvaluationReport::new("check")]] {
         let result = decided("check: mean >= 0.5", alone(evaluations));
         assert_eq!(
-            (result.verdict, result.estimate, result.undecided),
-            (Verdict::Inconclusive, None, Some(Undecided::NothingScored))
+            (result.verdict, result.estimate, &result.undecided),
+            (Verdict::Inconclusive, None, &Some(Undecided::NothingScored))
         );
         assert!(result.to_string().ends_with("; nothing was scored"), "{result}");
     }
@@ -192,7 +192,7 @@ fn cases_of_one_cluster_are_not_independent() {
             let cluster = cluster_of(case).map(|it| it.to_string().into());
             values.add(&ConversationReport { cluster, ..conversation(None, scored(score)) });
         }
-        GateResult::new(&gate, &values, None)
+        GateResult::new(&gate, &None, &values, None)
     };
     let independent = result(|_| None);
     assert_eq!(independent.verdict, Verdict::Pass);
@@ -268,7 +268,7 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
     let decided = |conversations: Vec<ConversationReport>, seed| {
         let mut values = CaseValues::default();
         conversations.iter().for_each(|it| values.add(it));
-        GateResult::new(&gate, &values, Some(seed))
+        GateResult::new(&gate, &None, &values, Some(seed))
     };
     let perfect = decided(alone(vec![scored(1.0); 60]), 0);
     assert_eq!((perfect.verdict, perfect.taken), (Verdict::Pass, Some((10, 1.0))));
@@ -286,4 +286,85 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
     );
     let nothing = decided(alone(vec![error(); 3]), 0);
     assert_eq!(nothing.undecided, Some(Undecided::NothingScored));
+}
+
+/// A certificate with this many of 25 good cases passed and of 25 bad ones failed.
+fn certificate(good_passed: usize, bad_failed: usize) -> Certificate {
+    let mut labels = crate::CertifiedLabels::new(None, &"labels");
+    (0..25).for_each(|case| labels.add(true, case < good_passed));
+    (0..25).for_each(|case| labels.add(false, case >= bad_failed));
+    Certificate::new(("check", "judge", 0.5), Default::default(), labels, Some(0.8)).unwrap()
+}
+
+/// Decides a gate that asks for a certificate, over this many passes and failures.
+fn certified(
+    gate: &str,
+    certified: &CertificateOf<'_>,
+    [passed, failed]: [usize; 2],
+) -> GateResult {
+    let gate = Gate { certified: true, ..Gate::parse(gate, 0.95).unwrap() };
+    let mut values = CaseValues::default();
+    let scores = [vec![1.0; passed], vec![0.0; failed]].concat();
+    alone(scores.into_iter().map(scored)).iter().for_each(|it| values.add(it));
+    GateResult::new(&gate, certified, &values, None)
+}
+
+#[test]
+fn a_gate_that_asks_for_a_certificate_decides_by_the_corrected_rate() {
+    let certificate = certificate(24, 22);
+    let holds = Some(Ok(&certificate));
+    let gate = "check: pass_rate >= 0.86";
+    let pass = certified(gate, &holds, [93, 7]);
+    assert_eq!(
+        pass.to_string(),
+        "check: pass_rate >= 0.86: PASS, 0.964 (0.868 to 1.000 with 95 % confidence) of 100 cases, corrected from 0.930"
+    );
+    // The raw rate decides otherwise at another limit.
+    let open = certified("check: pass_rate >= 0.9", &holds, [93, 7]);
+    assert!(matches!(open.undecided, Some(Undecided::TooFewCases(Some(_)))), "{open}");
+    let labels = certified("check: pass_rate >= 0.95", &holds, [930, 70]);
+    assert_eq!((&labels.undecided, labels.needed()), (&Some(Undecided::TooFewLabels), None));
+    // A mean is not corrected, and needs the certificate all the same.
+    let mean = certified("check: mean >= 0.8", &holds, [93, 7]);
+    assert_eq!((mean.verdict, mean.raw), (Verdict::Pass, None));
+}
+
+#[test]
+fn without_a_certificate_that_holds_such_a_gate_never_decides() {
+    let lenient = certificate(20, 22);
+    let changed = Some(Err("changed since it was certified: threshold".to_owned()));
+    for (holds, counts, says) in [
+        (None, [100, 0], "; the evaluator has no certificate (`certificate: FILE` in its entry)"),
+        (changed, [0, 100], "; changed since it was certified: threshold"),
+        // It passes more than if all were good, or fails more than if all were bad.
+        (
+            Some(Ok(&lenient)),
+            [500, 0],
+            ", not corrected: 1.000; the judge passes more or fewer cases",
+        ),
+        (
+            Some(Ok(&lenient)),
+            [0, 500],
+            ", not corrected: 0.000; the judge passes more or fewer cases",
+        ),
+    ] {
+        let result = certified("check: pass_rate >= 0.5", &holds, counts);
+        assert_eq!(result.verdict, Verdict::Inconclusive);
+        assert!(result.to_string().contains(says), "{result}");
+        assert!(result.undecided.unwrap().is_hopeless());
+    }
+    // The same without the condition.
+    let counts = [vec![scored(1.0); 100], vec![]].concat();
+    assert_eq!(decided("check: pass_rate >= 0.5", alone(counts)).verdict, Verdict::Pass);
+}
+
+#[test]
+fn labels_may_suffice_for_one_confidence_and_not_for_another() {
+    let weak = certificate(18, 17);
+    let gate = Gate { certified: true, ..Gate::parse("check: pass_rate >= 0.2", 0.999_9).unwrap() };
+    let mut values = CaseValues::default();
+    alone(vec![scored(1.0); 10]).iter().for_each(|it| values.add(it));
+    let result = GateResult::new(&gate, &Some(Ok(&weak)), &values, None);
+    let reason = "it passed 18 of 25 good cases and failed 17 of 25 bad ones";
+    assert!(result.to_string().contains(reason), "{result}");
 }

@@ -1,0 +1,125 @@
+//! Certifies an evaluator by labels of people.
+
+use std::collections::HashSet;
+
+use evaluator_statistics::{Estimate, clopper_pearson};
+
+use crate::{
+    Agreement, AgreementError, AgreementSettings, Certificate, CertificateError, CertifiedLabels,
+    EvaluatorAgreement, Labels, Report,
+};
+
+/// The part of labels that counts, if they have parts. Prompts are written with the others.
+const TEST: &str = "test";
+
+/// Confidence with which labels have to be chosen by verdicts to be refused.
+const CONFIDENCE: f64 = 0.999;
+
+/// A certificate that was made, and what it does not rest on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Certified {
+    /// The certificate.
+    pub certificate: Certificate,
+    /// Number of further recordings of cases that count already, which are not independent of them.
+    pub further_recordings: u64,
+}
+
+/// Reason why an evaluator is not certified.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertifyError {
+    /// Labels and evaluators cannot be compared.
+    #[error(transparent)]
+    Agreement(#[from] AgreementError),
+    /// The labels or the run do not permit a certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+}
+
+/// Certifies the evaluator of a run that the settings name. Of labels with parts, those of the part `test` count.
+///
+/// # Errors
+///
+/// The settings do not name one evaluator, the labels cannot be compared with it, or they do not suffice.
+pub fn certify(
+    report: &Report,
+    mut labels: Labels,
+    settings: &AgreementSettings,
+) -> Result<Certified, CertifyError> {
+    let has_parts = labels.labels.iter().any(|label| label.split.is_some());
+    if has_parts {
+        labels.labels.retain(|label| label.split.as_deref() == Some(TEST));
+        if labels.labels.is_empty() {
+            return Err(unusable("labels", "they have parts (`split`), and none is `test`"));
+        }
+    }
+    let agreement = Agreement::new(report, Some(&labels), settings)?;
+    let [found] = &agreement.evaluators[..] else {
+        let names: Vec<&str> = agreement.evaluators.iter().map(|it| &*it.name).collect();
+        let reason = format!(
+            "a certificate is of one evaluator; choose one with --evaluator: {}",
+            names.join(", ")
+        );
+        return Err(unusable("labels", &reason));
+    };
+    let name = &*found.name;
+    let header = report.header.as_ref().filter(|header| header.is_of_run_file());
+    let entry = header.and_then(|header| header.evaluators.iter().find(|it| it.name == name));
+    let Some(entry) = entry else {
+        return Err(unusable(name, "the run does not have the digests of its evaluators"));
+    };
+    if entry.repeat > 1 {
+        let reason = "its evaluations are repeated, and a certificate is about single ones; run it without `repeat`";
+        return Err(unusable(name, reason));
+    }
+    ensure_at_random(report, found)?;
+    let mut cases: HashSet<&str> = HashSet::new();
+    let (mut counted, mut further_recordings) = (Vec::new(), 0);
+    for pair in &found.pairs {
+        let Some(is_good) = pair.label_passes else {
+            let reason =
+                "labels are grades; --pass-from GRADE says from which grade on a case is good";
+            return Err(unusable(name, reason));
+        };
+        if cases.insert(&pair.case) {
+            counted.push((&*pair.case, is_good, pair.passed));
+        } else {
+            further_recordings += 1;
+        }
+    }
+    counted.sort_unstable();
+    let labelled: Vec<(&str, bool)> =
+        counted.iter().map(|(case, good, _)| (*case, *good)).collect();
+    let mut certified = CertifiedLabels::new(has_parts.then(|| TEST.to_owned()), &labelled);
+    counted.iter().for_each(|(_, is_good, passed)| certified.add(*is_good, *passed));
+    let certificate = entry.certify(certified, found.kappa.map(|it| it.value))?;
+    Ok(Certified { certificate, further_recordings })
+}
+
+/// Checks that as large a share of the labelled conversations passes as of all. If labels were chosen by what the evaluator says,
+/// the rates of the labelled conversations are not its rates.
+fn ensure_at_random(report: &Report, found: &EvaluatorAgreement) -> Result<(), CertifyError> {
+    let all = report.evaluators(CONFIDENCE).map_err(AgreementError::from)?;
+    let Some(all) = all.into_iter().find(|it| it.name == found.name) else { return Ok(()) };
+    let (labelled, scored) = (found.pairs.len(), all.passed + all.failed);
+    let passed = found.pairs.iter().filter(|pair| pair.passed).count();
+    let Ok(Estimate { interval, .. }) = clopper_pearson(passed, labelled, CONFIDENCE) else {
+        return Ok(());
+    };
+    let share = all.passed as f64 / scored.max(1) as f64;
+    if (interval.lower..=interval.upper).contains(&share) {
+        return Ok(());
+    }
+    let reason = format!(
+        "it passes {passed} of {labelled} labelled conversations and {} of {scored} in the run, so the labels were not chosen at \
+         random; `agree --sheet FILE --at-random` draws conversations to label",
+        all.passed
+    );
+    Err(unusable(&found.name, &reason))
+}
+
+fn unusable(about: &str, reason: &str) -> CertifyError {
+    let (about, reason) = (about.to_owned(), reason.to_owned());
+    CertificateError::Unusable { about, reason }.into()
+}
