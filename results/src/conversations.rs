@@ -525,6 +525,7 @@ impl From<Outline> for EvaluationReport {
             attempts: outline.attempts,
             warnings: outline.warnings,
             details: None,
+            prompts: Vec::new(),
             target_proxy: None,
             containment: outline.containment,
             repeats: outline.repeats.into_iter().map(Into::into).collect(),

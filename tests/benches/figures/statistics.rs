@@ -1,4 +1,4 @@
-//! Gates, comparisons, overviews and agreement of saved runs.
+//! Gates, comparisons, overviews, agreement and pages of saved runs.
 
 use std::{
     fs,
@@ -103,7 +103,7 @@ fn overview(runs: &Runs<'_>, table: &mut Table) {
     ]);
 }
 
-/// Measures an evaluator against labels, a tenth of which say something else.
+/// Measures an evaluator against labels, a tenth of which say something else, and writes the page of its run.
 fn agreement(runs: &Runs<'_>, table: &mut Table) {
     let bench = runs.bench;
     let file = runs.save_some("labelled", LABELS, recording::write_offers);
@@ -119,6 +119,11 @@ fn agreement(runs: &Runs<'_>, table: &mut Table) {
     let measured = bench.measure_warm("agreed.txt", 5, &bench.saved(agree));
     let aim = Aim { wall: Some(1.0), peak: None };
     table.add(&format!("agreement with {LABELS} labels"), None, aim, measured);
+    let page = bench.saved([Path::new("report"), &file, Path::new("-o"), Path::new("html")]);
+    let written = bench.measure_warm("page.html", 5, &page);
+    let aim = Aim { wall: Some(1.0), peak: Some(60.0) };
+    let evaluations = LABELS * EVALUATORS.len();
+    table.add(&format!("page of a saved run of {evaluations} evaluations"), None, aim, written);
 }
 
 /// Measures a run with a gate and one without, by turns.
