@@ -122,6 +122,7 @@ pub use evaluator_judging as judging;
 use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};
 pub use evaluator_models as models;
+pub use evaluator_mutation as mutation;
 pub use evaluator_results as report;
 pub use evaluator_traces::{conversation, eval_set, trace};
 pub use registries::Registries;

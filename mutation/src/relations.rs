@@ -116,7 +116,7 @@ pub(crate) fn shift_times(conversation: &mut Conversation, _: &Subject<'_>, _: S
         let spans = turn.tool_calls.iter_mut().filter_map(|call| call.span.as_mut());
         let spans = spans.flat_map(|(start, end)| [start, end]);
         let own = [&mut turn.start_ns, &mut turn.end_ns];
-        own.into_iter().chain(calls).chain(spans).for_each(|time| *time += DAY);
+        own.into_iter().chain(calls).chain(spans).for_each(|time| *time = time.saturating_add(DAY));
     }
     true
 }

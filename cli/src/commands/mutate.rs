@@ -34,7 +34,7 @@ use crate::{
 
 /// Tries evaluators on damaged conversations. Returns the exit code.
 pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
-    let config = configuration(&args, &runner)?;
+    let Tested { config, paths } = configuration(&args, &runner)?;
     let mut subjected: Vec<Subjected> = config
         .evaluators
         .iter()
@@ -70,7 +70,7 @@ pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Resul
     };
     let reports = match subjected.iter().all(|it| it.refusal.is_some()) {
         true => subjected.iter().map(refused).collect(),
-        false => tried(&laboratory, &mut subjected, &choice, &args)?,
+        false => tried(&laboratory, &mut subjected, &choice, (&args, &paths))?,
     };
     let max_error_rate = args.max_error_rate.unwrap_or(laboratory.config.max_error_rate);
     let code = exit::worst(reports.iter().map(|it| code(it, args.min_killed, max_error_rate)));
@@ -86,7 +86,7 @@ fn tried(
     laboratory: &Laboratory<'_>,
     subjected: &mut [Subjected],
     choice: &Choice,
-    args: &MutateArgs,
+    (args, paths): (&MutateArgs, &HashMap<String, String>),
 ) -> Result<Vec<EvaluatorReport>, u8> {
     let bases = laboratory.evaluate_edited(subjected, choice)?;
     if let (Some(only), true) = (args.only, subjected.iter().all(|it| it.tried.is_empty())) {
@@ -98,7 +98,7 @@ fn tried(
     if choice.relations {
         laboratory.evaluate_raised(subjected)?;
     }
-    let shown = Shower { bases: &bases, names: &laboratory.names, args };
+    let shown = Shower { bases: &bases, names: &laboratory.names, args, paths };
     let reports = subjected.iter().map(|it| shown.report(it)).collect::<Result<_, _>>();
     let reports = reports.map_err(broken)?;
     if let Some(directory) = &args.save {
@@ -107,8 +107,15 @@ fn tried(
     Ok(reports)
 }
 
+/// The evaluators that are tried.
+struct Tested {
+    config: Config,
+    /// Paths of those that were given by them, by their names.
+    paths: HashMap<String, String>,
+}
+
 /// Returns the configuration of the evaluators that are tried.
-fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Config, u8> {
+fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Tested, u8> {
     let mut run_args = run_again(&args.options, &args.traces).map_err(unusable)?;
     if eval_file::given(&run_args, runner).map_err(unusable)?.is_some() {
         return Err(unusable(
@@ -117,33 +124,32 @@ fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Config, u8> {
     }
     let names = programs(args, &mut run_args, runner)?;
     run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);
-    let programs = run_args.evaluators.len();
+    let programs = run_args.evaluators.clone();
     let mut config = run::configuration(&mut run_args, runner)?;
-    if !names.is_empty() {
-        for name in &names {
-            if !config.evaluators.iter().any(|it| it.name == *name) {
-                let known = || config.evaluators.iter().map(|it| it.name.as_str());
-                let hint = did_you_mean(name, known()).unwrap_or_else(|| {
-                    format!("there are {}", known().collect::<Vec<_>>().join(", "))
-                });
-                return Err(unusable(format!(
-                    "there is no evaluator `{name}` in the configuration, and no program of that path; {hint}"
-                )));
-            }
+    // They follow the entries.
+    let entries = config.evaluators.len().saturating_sub(programs.len());
+    let names_of_programs = config.evaluators.iter().skip(entries).map(|it| it.name.clone());
+    let shown = programs.iter().map(|path| path.display().to_string());
+    let paths: HashMap<String, String> = names_of_programs.zip(shown).collect();
+    for name in &names {
+        if !config.evaluators.iter().any(|it| it.name == *name) {
+            let known = || config.evaluators.iter().map(|it| it.name.as_str());
+            let hint = did_you_mean(name, known())
+                .unwrap_or_else(|| format!("there are {}", known().collect::<Vec<_>>().join(", ")));
+            return Err(unusable(format!(
+                "there is no evaluator `{name}` in the configuration, and no program of that path; {hint}"
+            )));
         }
-        let first_program = config.evaluators.len() - programs;
-        let mut index = 0;
-        config.evaluators.retain(|it| {
-            index += 1;
-            names.contains(&it.name) || index > first_program
-        });
+    }
+    if !args.named.is_empty() && args.config.is_some() || !names.is_empty() {
+        config.evaluators.retain(|it| names.contains(&it.name) || paths.contains_key(&it.name));
     }
     config.gates.clear();
     config.until_decided = false;
     config.fail_fast = false;
     config.baseline = None;
     own_cassettes(&mut config, args.judge.judge_cassette.is_some());
-    Ok(config)
+    Ok(Tested { config, paths })
 }
 
 /// Moves the paths of programs to the arguments of a run. Returns the names of entries.
@@ -262,6 +268,7 @@ struct Shower<'s> {
     bases: &'s Bases,
     names: &'s HashMap<usize, Names>,
     args: &'s MutateArgs,
+    paths: &'s HashMap<String, String>,
 }
 
 impl Shower<'_> {
@@ -379,12 +386,8 @@ impl Shower<'_> {
         let mut words = vec!["evaluator".to_owned(), "mutate".to_owned()];
         words.extend(self.args.traces.iter().map(|path| path.display().to_string()));
         words.extend(self.args.options.iter().cloned());
-        let is_path = |name: &&String| Path::new(name).exists() && **name != *it.name;
-        let paths: Vec<&String> = self.args.named.iter().filter(is_path).collect();
-        match paths.is_empty() {
-            true => words.extend(["--evaluator".to_owned(), it.name.to_string()]),
-            false => words.extend(paths.into_iter().map(|path| format!("--evaluator={path}"))),
-        }
+        let name = self.paths.get(&*it.name).map_or(&*it.name, String::as_str);
+        words.push(format!("--evaluator={name}"));
         words.extend(options.iter().map(|word| (*word).to_owned()));
         let quoted: Vec<_> = words.iter().map(|word| shell_words::quote(word)).collect();
         quoted.join(" ")

@@ -184,6 +184,31 @@ fn a_single_edit_is_tried_again() {
         .says("`refuse@7` does not apply to case-1");
 }
 
+#[test]
+fn programs_are_named_by_their_paths() {
+    let directory = python(CAREFUL, "");
+    directory.file("other.py", ALWAYS.replace('%', "1.0"));
+    let options =
+        ["mutate", "traces.jsonl", "--operators", "refuse", "--no-relations", "-o", "json"];
+    let of = |more: &[&str]| {
+        let report = directory.evaluator(&[&options[..], more].concat()).exits(0).json();
+        let all = report["evaluators"].as_array().unwrap().clone();
+        all.iter().map(|it| (it["evaluator"].clone(), it["allowed"].clone())).collect::<Vec<_>>()
+    };
+    let [check, other] = ["check", "other"].map(Value::from);
+    assert_eq!(of(&["--evaluator", "./other.py"]), [(other.clone(), json!(6))]);
+    assert_eq!(of(&["-c", "c.yaml", "--evaluator", "./other.py"]), [(other.clone(), json!(6))]);
+    assert_eq!(
+        of(&["-c", "c.yaml", "--evaluator", "./other.py", "--evaluator", "check"]),
+        [(check, json!(0)), (other, json!(6))]
+    );
+    configure(&directory, "{name: check, type: code, path: check.py, mutate: {kind: answer}}");
+    let both = ["--evaluator", "check", "--evaluator", "./other.py", "--operators", "swap_answers"];
+    let report = tried(&directory, 0, &[&both[..], &["--no-relations"]].concat());
+    let again = report["survivors"][0]["again"].as_str().unwrap();
+    assert!(again.contains("--evaluator=check") && !again.contains("other"), "{again}");
+}
+
 /// Splits a command line that has no quotes but those around whole words.
 fn shell_words(line: &str) -> Vec<String> {
     line.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect()
