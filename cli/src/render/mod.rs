@@ -28,7 +28,7 @@ mod verdict;
 mod words;
 
 pub(crate) use access::access;
-pub(crate) use agreement::{agreement, agreement_markdown, agreement_verdict};
+pub(crate) use agreement::{agreement, agreement_html, agreement_markdown, agreement_verdict};
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use comparison::{
