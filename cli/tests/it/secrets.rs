@@ -126,10 +126,11 @@ fn the_error_of_an_evaluator_without_its_secret_says_what_to_write() {
     let hint =
         "OPENAI_API_KEY is withheld from evaluators, unless their entry names it under `env`";
     let ran = run("echo 'KeyError: OPENAI_API_KEY' >&2; exit 1").exits(3);
-    assert_eq!(
-        ran.error_of("check"),
-        format!("Custom evaluator 'check' exited with code 1: KeyError: OPENAI_API_KEY ({hint})")
-    );
+    // The key of a model is not needed to ask one.
+    let offer = "it asks a model, and its entry offers none: add `target: {}`, which offers the model of `judge:`, or \
+                 `models: {NAME: MODEL}`";
+    let error = "Custom evaluator 'check' exited with code 1: KeyError: OPENAI_API_KEY";
+    assert_eq!(ran.error_of("check"), format!("{error} ({offer}; {hint})"));
     // If the evaluator still answers with a score, the score counts, with a warning.
     for said in [
         "cat >/dev/null; echo 'no OPENAI_API_KEY' >&2; echo '{\"score\": 1}'",
