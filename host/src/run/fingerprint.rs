@@ -291,6 +291,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
         models: _,
+        library,
         fetched,
     } = &candidate.code;
     // A result without containment must not be taken for one with it.
@@ -307,7 +308,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
     }
     let path = paths::absolute(path);
     // Caches and commands are elsewhere on each machine.
-    let path = match *fetched || is_command(&candidate.code) {
+    let path = match *fetched || library.is_some() || is_command(&candidate.code) {
         true => project.name(&path, &BTreeSet::new()),
         false => project.setting(&path),
     };

@@ -51,6 +51,7 @@ mod hidden;
 mod identity;
 mod inspect;
 mod judging;
+mod library;
 mod loaders;
 mod model_program;
 mod permits;
