@@ -27,7 +27,8 @@ struct Named<'n> {
 /// Takes the keys of a metric, and completes the settings of the program that calls it; `None` after a problem.
 pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<CodeConfig> {
     fields.describe(json!({"title": "A metric of another library"}));
-    let names = json!({"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1});
+    let names =
+        json!({"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1});
     let metric = json!({"type": "string", "pattern": METRIC});
     keys! { fields;
         /// The metric as MODULE:NAME, e.g. autoevals:Levenshtein.
@@ -40,16 +41,15 @@ pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<Code
         let retrieval = read(names, |field| read_names(field, "search"));
     }
     let named: Named<'_> = metric?;
-    let requirements = requirements
-        .unwrap_or_else(|| named.library.requirements().map(str::to_owned).collect());
+    let requirements =
+        requirements.unwrap_or_else(|| named.library.requirements().map(str::to_owned).collect());
     let Some(cache) = Environment::inherited().cache_directory("evaluator") else {
         let message = "there is no home directory to keep the program of the metric in";
         let node = fields.peek("metric")?;
         return fields.problems().add(node.span, message).hint("set EVALUATOR_CACHE_DIR").none();
     };
-    let digest = |text: &str| {
-        Digester::new("metric").bytes("text", text.as_bytes()).finish().to_string()
-    };
+    let digest =
+        |text: &str| Digester::new("metric").bytes("text", text.as_bytes()).finish().to_string();
     let name = (named.module, named.name);
     let directory = cache.join("metrics");
     let metric = LibraryMetric::new(named.library, name, &requirements, &directory, digest);

@@ -138,13 +138,13 @@ pub(super) async fn ask(
     cancellation: &Cancellation,
 ) -> Result<Examined, String> {
     let outcome = question(command, timeout, cancellation, vec![document(config)]).await;
-    let mut answers = read(&outcome, 1)?;
+    let mut answers = read(&outcome, 1, config)?;
     answers.pop().ok_or_else(|| "the program gave no answer".to_owned())
 }
 
 /// Reads the answers of a program, and adds what is known about its environment to an error.
 fn answers(outcome: &Outcome, count: usize, program: &Program) -> Result<Vec<Examined>, String> {
-    read(outcome, count).map_err(|reason| {
+    read(outcome, count, &program.config).map_err(|reason| {
         let verdict = answer_of(outcome).err();
         let stderr = outcome.stderr.text();
         let hint = verdict.and_then(|verdict| program.context.hint(&verdict, &[&stderr]));
@@ -152,17 +152,25 @@ fn answers(outcome: &Outcome, count: usize, program: &Program) -> Result<Vec<Exa
     })
 }
 
-/// Reads the answers of a program.
+/// Reads the answers of a program about entries whose metrics are of one module. `config` is that of one of them.
 ///
 /// # Errors
 ///
 /// The library cannot be imported, or the program broke otherwise: the reason.
-fn read(outcome: &Outcome, count: usize) -> Result<Vec<Examined>, String> {
+fn read(outcome: &Outcome, count: usize, config: &Object) -> Result<Vec<Examined>, String> {
     let stderr = outcome.stderr.text();
+    let module = config.get("metric").and_then(Value::as_str).unwrap_or_default();
+    let module = module.split(':').next().unwrap_or_default();
+    if let Some(mistake) = no_module(&stderr, module) {
+        return Ok((0..count).map(|_| Examined::Mistake(mistake.clone())).collect());
+    }
     let text = answer_of(outcome).map_err(|verdict| match *verdict {
         Verdict::Exited { .. } => {
             let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-            format!("the library cannot be imported: {}", last.unwrap_or("no reason is given").trim())
+            format!(
+                "the library cannot be imported: {}",
+                last.unwrap_or("no reason is given").trim()
+            )
         }
         Verdict::TimedOut { limit } => {
             format!("importing the library took longer than {} s", limit.as_secs())
@@ -181,6 +189,16 @@ fn read(outcome: &Outcome, count: usize) -> Result<Vec<Examined>, String> {
     })
 }
 
+/// Returns the mistake in an entry whose library is there, and has no such module.
+fn no_module(stderr: &str, module: &str) -> Option<String> {
+    let last = stderr.trim_end().lines().next_back()?;
+    let missing =
+        last.strip_prefix("ModuleNotFoundError: No module named '")?.split('\'').next()?;
+    let (library, _) = module.split_once('.')?;
+    let is_its_own = missing != library && format!("{module}.").starts_with(&format!("{missing}."));
+    is_its_own.then(|| format!("`{library}` has no module `{missing}`"))
+}
+
 fn answer(line: &str) -> Option<Examined> {
     let answer = parse(line, &ParseOptions::default()).ok()?.value;
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -197,7 +215,10 @@ pub(super) fn untried(metric: &LibraryMetric, version: Option<&str>) -> Option<S
     let library = metric.library;
     let version = version.filter(|version| library.tried().all(|tried| tried != *version))?;
     let tried = library.tried().collect::<Vec<_>>().join(", ");
-    Some(format!("{} {version} is installed, and its metrics were tried with {tried}", library.name))
+    Some(format!(
+        "{} {version} is installed, and its metrics were tried with {tried}",
+        library.name
+    ))
 }
 
 /// Changes an evaluator by what its program says.

@@ -34,6 +34,8 @@ def asks_model(target, arguments):
 
 def load(name, target, arguments):
     library = sys.modules["deepeval.metrics"]
+    if any(part in target.__module__ for part in (".voice", ".audio", ".transcription")):
+        raise Mistake("`%s` needs audio, which traces do not have" % name)
     whole = issubclass(target, library.BaseConversationalMetric)
     metric = made(name, lambda: target(**arguments))
     if getattr(metric, "requires_trace", False):

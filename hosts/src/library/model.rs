@@ -34,7 +34,8 @@ pub struct Library {
 }
 
 /// Variables of the tracing that LangChain's libraries contain.
-const LANGCHAIN: &[(&str, &str)] = &[("LANGSMITH_TRACING", "false"), ("LANGCHAIN_TRACING_V2", "false")];
+const LANGCHAIN: &[(&str, &str)] =
+    &[("LANGSMITH_TRACING", "false"), ("LANGCHAIN_TRACING_V2", "false")];
 
 /// All libraries with an adapter, by name.
 pub static LIBRARIES: &[Library] = &[
@@ -106,7 +107,9 @@ impl Library {
         let adapter =
             format!("PACKAGE, MODULES = \"{name}\", [{modules}]\n\n\n{}", self.adapter.trim_end());
         let code = DRIVER.replace(IMPORT, &format!("import {module}")).replace(ADAPTER, &adapter);
-        format!("# /// script\n# requires-python = \">=3.10\"\n# dependencies = [{dependencies}]\n# ///\n{code}")
+        format!(
+            "# /// script\n# requires-python = \">=3.10\"\n# dependencies = [{dependencies}]\n# ///\n{code}"
+        )
     }
 }
 
@@ -171,7 +174,12 @@ mod tests {
             let requirements: Vec<String> = library.requirements().map(str::to_owned).collect();
             assert_eq!(library.tried().count(), 1, "{requirements:?}");
             assert!(requirements.iter().all(|it| it.contains("==")), "{requirements:?}");
-            assert!(library.modules.iter().all(|it| Library::of(it).is_some_and(|found| found.name == library.name)));
+            assert!(
+                library
+                    .modules
+                    .iter()
+                    .all(|it| Library::of(it).is_some_and(|found| found.name == library.name))
+            );
             let program = library.program(library.modules[0], &requirements);
             let lines: Vec<&str> = program.lines().collect();
             assert_eq!(lines[2], format!("# dependencies = [\"{}\"]", requirements.join("\", \"")));
