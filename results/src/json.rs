@@ -172,18 +172,27 @@ impl Comparison {
     ///
     /// A number cannot be represented.
     pub fn to_json(&self) -> io::Result<Value> {
-        fn round(value: &mut Value) {
-            match value {
-                Value::Float(number) => *number = (*number * 1e6).round() / 1e6,
-                Value::Array(items) => items.iter_mut().for_each(round),
-                Value::Object(members) => members.values_mut().for_each(round),
-                _ => {}
-            }
-        }
-        let mut value = Value::from(serde_json::to_value(self)?);
-        round(&mut value);
-        Ok(value)
+        to_rounded(self)
     }
+}
+
+/// Returns the JSON form of a value with six decimals.
+///
+/// # Errors
+///
+/// A number cannot be represented.
+pub(crate) fn to_rounded(value: &impl Serialize) -> io::Result<Value> {
+    fn round(value: &mut Value) {
+        match value {
+            Value::Float(number) => *number = (*number * 1e6).round() / 1e6,
+            Value::Array(items) => items.iter_mut().for_each(round),
+            Value::Object(members) => members.values_mut().for_each(round),
+            _ => {}
+        }
+    }
+    let mut value = Value::from(serde_json::to_value(value)?);
+    round(&mut value);
+    Ok(value)
 }
 
 fn conversation(conversation: ConversationReport, performance: Option<Value>) -> Value {

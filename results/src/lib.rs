@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `report` | the report of a run |
 //! | `model` | the reports of a conversation and of an evaluation |
+//! | `agreement` | evaluators held against labels of people, and against each other |
 //! | `attention` | conversations that need attention, worst first |
 //! | `noise` | how much evaluators and the agent vary |
 //! | `outcome` | the outcome of an evaluation |
@@ -19,11 +20,13 @@
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `slices` | sums by the values of an attribute |
+//! | `labels` | labels that people gave to conversations, read from files |
 //! | `totals` | other sums over conversations |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
+mod agreement;
 mod attention;
 mod baseline;
 mod comparison;
@@ -36,6 +39,7 @@ mod error_type;
 mod evaluators;
 mod gate;
 mod json;
+mod labels;
 mod model;
 mod noise;
 mod outcome;
@@ -49,6 +53,10 @@ mod tally;
 mod target_proxy;
 mod totals;
 
+pub use agreement::{
+    Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
+    KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, UnmatchedLabel,
+};
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};
 pub use comparison::{
@@ -66,6 +74,7 @@ pub use gate::{
     CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, RunningGate,
     Undecided, case_order,
 };
+pub use labels::{Label, LabelError, LabelPlace, LabelValue, Labels, Meanings, read_labels};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial, Slice,
     Slices, SuiteReport,

@@ -56,7 +56,7 @@ pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
 }
 
 /// Returns the number at which the condition stops to hold, to the last bit.
-fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+pub(crate) fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {

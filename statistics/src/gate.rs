@@ -134,7 +134,7 @@ pub fn min_cases(kind: GateKind, limit: f64, confidence: f64) -> Result<Option<u
     Ok(least(1, |n| clean.interval(n as f64).lower >= limit))
 }
 
-fn require_limit(limit: f64) -> Result<(), Refusal> {
+pub(crate) fn require_limit(limit: f64) -> Result<(), Refusal> {
     require(limit > 0.0 && limit < 1.0, Refusal::Range)
 }
 
@@ -145,7 +145,11 @@ fn decide_mean(sample: &BoundedSample, limit: f64) -> Decision {
 
 /// Decides, and searches for a number of cases that would. `interval` returns the interval of a sample that was seen so many
 /// times.
-fn decide(estimate: Estimate, limit: f64, interval: impl Fn(f64) -> Interval) -> Decision {
+pub(crate) fn decide(
+    estimate: Estimate,
+    limit: f64,
+    interval: impl Fn(f64) -> Interval,
+) -> Decision {
     let verdict = Verdict::of(estimate.interval, limit);
     let is_open = verdict == Verdict::Inconclusive && estimate.units > 1;
     let decides = |cases: u64| {

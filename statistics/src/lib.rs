@@ -6,11 +6,13 @@
 //! |---|---|
 //! | `bounded` | [`bounded_mean`]: the interval of a mean of bounded values |
 //! | `proportion` | [`clopper_pearson`]: the interval of a proportion |
+//! | `corrected` | [`JudgeRates`]: a pass rate corrected for the errors of a judge |
 //! | `unbounded` | [`mean_t`], [`mean_clustered`]: intervals of means that have no bounds |
 //! | `gate` | three-valued decisions: [`gate_mean`], [`gate_rate`], [`noninferiority`], and [`min_cases`] |
 //! | `betting` | [`Betting`]: a decision that may be looked at after every value |
 //! | `paired` | p-values of two runs over the same cases, and [`PowerOfMean`] |
 //! | `repeats` | [`pass_at_k`], [`disagreement`], [`anova`] |
+//! | `agreement` | raters held against each other: [`confusion`], [`kappa`], [`kripp`], [`auroc`], [`best_threshold`], [`correlation`] |
 //! | `random` | [`Random`]: seeded random numbers |
 //! | `distribution` | quantiles and distribution functions |
 //!
@@ -36,8 +38,10 @@
 //! # Ok::<(), evaluator_statistics::Refusal>(())
 //! ```
 
+mod agreement;
 mod betting;
 mod bounded;
+mod corrected;
 mod distribution;
 mod gate;
 mod paired;
@@ -49,8 +53,13 @@ mod sum;
 mod unbounded;
 mod units;
 
+pub use agreement::{
+    Alpha, Auroc, BestThreshold, Confusion, Correlation, Kappa, Level, Rates, Weights, auroc,
+    best_threshold, confusion, correlation, kappa, kripp,
+};
 pub use betting::Betting;
 pub use bounded::{Estimate, Interval, bounded_mean};
+pub use corrected::{JudgeRates, LEAST_LABELS, LabelCounts};
 pub use distribution::{beta_quantile, binomial_cdf, normal_quantile, student_quantile};
 pub use gate::{
     Decision, GateKind, MOST_CASES, Verdict, gate_mean, gate_rate, min_cases, noninferiority,

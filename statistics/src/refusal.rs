@@ -24,8 +24,20 @@ pub enum Refusal {
     TooFewCases,
     /// No case has more than one value.
     NoRepeats,
-    /// A case has fewer samples than are drawn from it.
+    /// There are fewer samples than are drawn from a case, or than a coefficient needs.
     TooFewSamples,
+    /// A class has fewer labels than errors are corrected from.
+    TooFewLabels,
+    /// Labels do not show that a judge passes good cases more often than bad ones.
+    AtChance,
+    /// A judge passes more or fewer cases than its rates on labelled cases permit.
+    UnlikeLabels,
+    /// A rating is not one of the categories.
+    Category,
+    /// No unit has two ratings.
+    NothingPairable,
+    /// All items are of one class.
+    OneClass,
 }
 
 impl Refusal {
@@ -43,6 +55,12 @@ impl Refusal {
             Self::TooFewCases => "too_few_cases",
             Self::NoRepeats => "no_repeats",
             Self::TooFewSamples => "too_few_samples",
+            Self::TooFewLabels => "too_few_labels",
+            Self::AtChance => "at_chance",
+            Self::UnlikeLabels => "unlike_labels",
+            Self::Category => "category",
+            Self::NothingPairable => "nothing_pairable",
+            Self::OneClass => "one_class",
         }
     }
 }
@@ -59,7 +77,17 @@ impl fmt::Display for Refusal {
             Self::TooMany => "there are too many values for an exact result",
             Self::TooFewCases => "there are fewer than two cases",
             Self::NoRepeats => "no case has more than one value",
-            Self::TooFewSamples => "a case has fewer samples than are drawn from it",
+            Self::TooFewLabels => "a class has fewer than 20 labels",
+            Self::AtChance => {
+                "the labels do not show that the judge passes good cases more often than bad ones"
+            }
+            Self::UnlikeLabels => {
+                "the judge passes more or fewer cases than its rates on the labelled cases permit"
+            }
+            Self::TooFewSamples => "there are fewer samples than are needed",
+            Self::Category => "a rating is not one of the categories",
+            Self::NothingPairable => "no unit has two ratings",
+            Self::OneClass => "all items are of one class",
         })
     }
 }

@@ -118,6 +118,12 @@ impl Suite for Plan {
         *prepared = Some(Arc::new(commands));
     }
 
+    fn transcript(&self, case: usize) -> Option<CaseTranscript> {
+        let Planned { test, source, .. } = &self.tests[case];
+        let Source::Recorded(Ok(output)) = source else { return None };
+        output.check().is_ok().then(|| transcript(test, output))
+    }
+
     fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s> {
         Box::pin(run(Context { plan: self, programs }, &self.tests[case]))
     }

@@ -1,7 +1,7 @@
 //! `evaluator compare` and `evaluator report` with results of promptfoo and logs of Inspect, which `tests/producers/runs/record`
 //! recorded.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -311,6 +311,24 @@ fn samples_of_inspect_that_do_not_count_are_errors() {
         it["invalidated"] = json!(true);
         it["samples"][1]["invalidation"] = json!({"author": "me", "reason": "wrong tools"});
     });
+}
+
+#[test]
+fn samples_of_inspect_whose_ids_differ_in_white_space_are_different_cases() {
+    let ids = ["two words", "two  words", "two words ", "two\nwords"];
+    let directory = Directory::new();
+    write_edited(&directory, "new.json", "inspect-base", |it| {
+        for (sample, id) in it["samples"].as_array_mut().unwrap().iter_mut().zip(ids) {
+            sample["id"] = json!(id);
+        }
+    });
+    let ran = directory.evaluator(&["report", "new.json", "-o", "json"]).exits(1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let cases =
+        report["traces"].as_array().unwrap().iter().map(|it| it["eval_case_id"].to_string());
+    let cases: BTreeSet<String> = cases.filter(|it| it.starts_with("\"two words")).collect();
+    assert_eq!(cases.len(), ids.len(), "{cases:?}");
+    assert!(cases.contains("\"two words\""), "{cases:?}");
 }
 
 #[test]

@@ -326,7 +326,8 @@ fn a_page_of_an_eval_file_has_what_was_asked_and_answered() {
         [json!({"test_id": "one", "output": rome}), json!({"test_id": "two", "output": "Now"})];
     directory.file("outputs.jsonl", rows.map(|row| row.to_string() + "\n").concat());
     let run = ["run", "suite.yaml", "--outputs", "outputs.jsonl", "-o", "html=a.html"];
-    evaluator(&directory, &run, 1);
+    let saved = [&run[..], &["--save-run", "a.evalrun"]].concat();
+    evaluator(&directory, &saved, 1);
     let page = page(&directory, "a.html");
     assert_eq!(page.data["conversations"]["names"], json!(["one", "two"]));
     assert_eq!(page.data["run"]["suite"]["file"], "suite.yaml");
@@ -344,6 +345,12 @@ fn a_page_of_an_eval_file_has_what_was_asked_and_answered() {
     );
     assert_eq!(steps["tool_responses"][0]["output"], "nothing");
     assert_eq!(transcript["expected_invocations"][0]["final_response"], "Paris");
+    // A result of an earlier run is not graded again, and has its transcript all the same.
+    let first = transcript.clone();
+    evaluator(&directory, &[&saved[..], &["--resume"]].concat(), 1);
+    let resumed = self::page(&directory, "a.html");
+    assert_eq!(resumed.data["run"]["reused"], 2);
+    assert_eq!((resumed.transcripts(), &resumed.cases[&0]["transcript"]), (vec![0], &first));
 }
 
 #[test]

@@ -75,6 +75,7 @@ mod run_file;
 mod running;
 mod rust_files;
 mod rust_sources;
+mod same_bytes;
 mod sandboxed;
 mod secrets;
 mod serve;

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use serde_json::{Value, json};
 
@@ -150,6 +150,65 @@ fn a_program_that_differs_between_repeats_is_named() {
     // Two repeats of which one passes are no majority.
     directory.file("calls", "x\n");
     run(&directory, &["--repeat", "2"]).exits(1);
+}
+
+/// Scores by chance, and says whether its interpreter was forked.
+const CHANCE: &str = r#"import sys
+was_forked = "statistics" in sys.modules
+import json, random, statistics
+json.load(sys.stdin)
+print(json.dumps({"score": random.random(), "details": {"forked": was_forked}}))
+"#;
+
+/// Repeats a Python program that scores by chance, and checks that each repeat is a fork with random numbers of its own.
+fn assert_forks_differ(executor: &str, options: &[&str]) {
+    let directory = Directory::new();
+    directory.file("t.json", recording(1));
+    directory.file("src/chance.py", CHANCE);
+    let entry = format!("{{type: code, path: src/chance.py, name: chance, executor: {executor}}}");
+    directory.file("c.yaml", format!("evaluators: [{entry}]\n"));
+    let args = [&["t.json", "-c", "c.yaml", "--repeat", "4", "-o", "json", "-v"], options].concat();
+    let ran = directory.run(&args);
+    let report = ran.json();
+    let repeats = metric(&report)["repeats"].as_array().unwrap().clone();
+    let scores: BTreeSet<String> = repeats.iter().map(|it| it["score"].to_string()).collect();
+    assert_eq!((repeats.len(), scores.len()), (4, 4), "{report}");
+    assert!(repeats.iter().all(|it| it["details"]["forked"] == true), "{report} {}", ran.stderr);
+    assert!(
+        report["warnings"][0].as_str().unwrap().starts_with("chance asks no model"),
+        "{report}"
+    );
+}
+
+#[test]
+fn repeats_of_forked_interpreters_have_random_numbers_of_their_own() {
+    assert_forks_differ("local", &[]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn repeats_of_contained_forks_have_random_numbers_of_their_own() {
+    if crate::containment::is_available() {
+        assert_forks_differ("sandbox", &["--contain"]);
+    }
+}
+
+#[test]
+fn each_repeat_is_retried_by_itself() {
+    let directory = unsteady(1);
+    directory.script("moody", r#"cat >/dev/null; echo x >>calls; [ $(wc -l <calls) = 2 ] && kill -9 $$; echo '{"score": 0.8}'"#);
+    let repeat = ["--repeat", "3", "-o", "json"];
+    let report = run(&directory, &[&repeat[..], &["--retries", "1"]].concat()).exits(0).json();
+    let repeats = metric(&report)["repeats"].as_array().unwrap();
+    let again = repeats.iter().filter(|it| it["attempts"] == 2).count();
+    assert_eq!((repeats.len(), again, calls(&directory)), (3, 1, 4), "{report}");
+    assert!(repeats.iter().all(|it| it["outcome"] == "passed"), "{report}");
+    // A repeat that is not tried again is an error, and so is the evaluation.
+    directory.file("calls", "");
+    let report = run(&directory, &repeat).exits(3).json();
+    let repeats = metric(&report)["repeats"].as_array().unwrap();
+    let broken = repeats.iter().filter(|it| it["error_type"] == "signalled").count();
+    assert_eq!((broken, calls(&directory)), (1, 3), "{report}");
 }
 
 #[test]

@@ -228,7 +228,7 @@ impl PreparedEvaluator {
         }
     }
 
-    /// Returns what was said and done in a case that it graded; `None` if it grades none.
+    /// Returns what was said and done in a case; `None` if it grades none, or the output is not known.
     pub(super) fn take_transcript(&self, case: usize) -> Option<CaseTranscript> {
         match &self.evaluator.work {
             Work::Suite(suite) => suite.take_transcript(case),

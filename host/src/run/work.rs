@@ -149,7 +149,7 @@ pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
         cancellation: &'s Cancellation,
     ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>>;
 
-    /// Returns what was said and done in a case that was graded.
+    /// Returns what was said and done in a case; `None` if it was not graded, and its output is not known.
     fn take_transcript(&self, case: usize) -> Option<CaseTranscript>;
 
     /// Returns the reason why evaluations of a program do not share work, if that was decided since the last call.

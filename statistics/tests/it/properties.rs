@@ -1,7 +1,7 @@
 //! Rules that hold for any input, and refusals.
 
 use evaluator_statistics::{
-    GateKind, MOST_CASES, PowerOfMean, Random, Refusal, Verdict, anova, beta_quantile,
+    GateKind, LabelCounts, MOST_CASES, PowerOfMean, Random, Refusal, Verdict, anova, beta_quantile,
     binomial_cdf, bounded_mean, clopper_pearson, gate_mean, gate_rate, holm, mcnemar,
     mean_clustered, mean_t, min_cases, noninferiority, pass_at_k, signflip_exact, signflip_mc,
     student_quantile,
@@ -178,6 +178,52 @@ fn no_number_of_cases_is_named_where_none_decides() {
         assert_eq!(min_cases(kind, 1.0 - 1e-7, 0.95).unwrap(), None);
         assert!(min_cases(kind, 1.0 - 1e-5, 0.95).unwrap() < Some(MOST_CASES));
     }
+}
+
+const LABELS: LabelCounts = LabelCounts { good: 25, good_passed: 24, bad: 25, bad_failed: 22 };
+
+#[test]
+fn gates_of_corrected_rates_decide_by_the_corrected_interval() {
+    let rates = LABELS.rates(0.95).unwrap();
+    let decide = |passed, n, limit| rates.gate_rate(passed, n, limit, 0.95).unwrap();
+    let open = decide(93, 100, 0.9);
+    let raw = clopper_pearson(93, 100, 0.95).unwrap();
+    assert_eq!(open.estimate, rates.correct(raw).unwrap());
+    assert!((open.estimate.mean - (0.93 + 0.88 - 1.0) / (0.96 + 0.88 - 1.0)).abs() < 1e-12);
+    assert_eq!(open.verdict, Verdict::Inconclusive);
+    let needed = open.needed.unwrap() as usize;
+    let times = needed.div_ceil(100);
+    assert_eq!(decide(times * 93, times * 100, 0.9).verdict, Verdict::Pass);
+    assert_eq!(decide(20, 100, 0.8).verdict, Verdict::Fail);
+    // What only more labels could decide needs no number of cases.
+    assert_eq!(decide(93, 100, 0.95).needed, None);
+    // Cases of their own are units of the mean; one cluster decides nothing.
+    let values = [vec![1.0; 190], vec![0.0; 10]].concat();
+    let one = vec![Some("one"); 200];
+    let mean = |clusters: Option<&[_]>| rates.gate_mean(&values, clusters, 0.8, 0.95).unwrap();
+    assert_eq!(mean(None).verdict, Verdict::Pass);
+    assert_eq!(mean(Some(&one)).verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn rates_that_do_not_fit_the_cases_decide_nothing() {
+    let lenient = LabelCounts { good_passed: 20, ..LABELS }.rates(0.95).unwrap();
+    let all = clopper_pearson(500, 500, 0.95).unwrap();
+    assert_eq!(lenient.correct(all), Err(Refusal::UnlikeLabels));
+    for passed in [0, 500] {
+        let refused = lenient.gate_rate(passed, 500, 0.9, 0.95);
+        assert_eq!(refused, Err(Refusal::UnlikeLabels));
+    }
+    assert_eq!(lenient.gate_rate(60, 500, 0.9, 0.95).map(|it| it.verdict), Ok(Verdict::Fail));
+    let guessing = LabelCounts { good_passed: 13, bad_failed: 13, ..LABELS };
+    assert_eq!(guessing.rates(0.95), Err(Refusal::AtChance));
+    assert_eq!(
+        LabelCounts { good: 19, good_passed: 19, ..LABELS }.rates(0.95),
+        Err(Refusal::TooFewLabels)
+    );
+    assert_eq!(LabelCounts { bad_failed: 26, ..LABELS }.rates(0.95), Err(Refusal::Range));
+    assert_eq!(LABELS.rates(1.0), Err(Refusal::Confidence));
+    assert_eq!(LABELS.rates(0.95).unwrap().gate_rate(9, 10, 1.0, 0.95), Err(Refusal::Range));
 }
 
 #[test]

@@ -3,10 +3,12 @@
 use std::{env, fs, path::PathBuf};
 
 use evaluator_statistics::{
-    Betting, ClusteredMean, Decision, Estimate, GateKind, Interval, Mean, PowerOfMean, Random,
-    Refusal, SignFlips, Verdict, anova, beta_quantile, binomial_cdf, bounded_mean, clopper_pearson,
-    disagreement, gate_mean, gate_rate, holm, mcnemar, mean_clustered, mean_t, min_cases,
-    noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc, student_quantile,
+    Betting, ClusteredMean, Confusion, Decision, Estimate, GateKind, Interval, LabelCounts, Level,
+    Mean, PowerOfMean, Random, Refusal, SignFlips, Verdict, Weights, anova, auroc, best_threshold,
+    beta_quantile, binomial_cdf, bounded_mean, clopper_pearson, confusion, correlation,
+    disagreement, gate_mean, gate_rate, holm, kappa, kripp, mcnemar, mean_clustered, mean_t,
+    min_cases, noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc,
+    student_quantile,
 };
 use serde_json::{Map, Value, json};
 
@@ -178,6 +180,29 @@ fn vectors_of_proportions() {
 }
 
 #[test]
+fn vectors_of_corrected_rates() {
+    compare("corrected", |it| {
+        let corrected = || {
+            let labels = LabelCounts {
+                good: it.size("good")?,
+                good_passed: it.size("good_passed")?,
+                bad: it.size("bad")?,
+                bad_failed: it.size("bad_failed")?,
+            };
+            let rates = labels.rates(it.confidence())?;
+            let raw = clopper_pearson(it.size("passed")?, it.size("n")?, it.confidence())?;
+            let of = |name: &str, Estimate { mean, interval, .. }: Estimate| {
+                let Interval { lower, upper } = interval;
+                json!({name: mean, format!("{name}_lower"): lower, format!("{name}_upper"): upper})
+            };
+            let own = [of("tpr", rates.tpr), of("tnr", rates.tnr)];
+            Ok(object(&[object(&own), rate_of(rates.correct(raw)?)]))
+        };
+        Some(corrected())
+    });
+}
+
+#[test]
 fn vectors_of_means() {
     compare("mean_t", |it| {
         let result = mean_t(&it.numbers("values"), it.confidence());
@@ -339,6 +364,99 @@ fn vectors_of_variance() {
                 "ms_between": it.mean_square_between, "ms_within": it.mean_square_within,
                 "n0": it.repeats, "var_between": it.between, "var_within": it.within,
                 "icc1": it.correlation, "icc1_k": it.correlation_of_means, "se_mean": it.se,
+            })
+        }))
+    });
+}
+
+#[test]
+fn vectors_of_confusion_tables() {
+    compare("confusion", |it| {
+        let [tp, fp, fn_, tn] = ["tp", "fp", "fn", "tn"].map(|key| it.value(key).as_u64().unwrap());
+        let counts = Confusion {
+            true_positives: tp,
+            false_positives: fp,
+            false_negatives: fn_,
+            true_negatives: tn,
+        };
+        Some(confusion(&counts).map(|it| {
+            json!({
+                "accuracy": it.accuracy, "precision": it.precision, "recall": it.recall,
+                "specificity": it.specificity, "f1": it.f1,
+                "balanced_accuracy": it.balanced_accuracy, "mcc": it.mcc,
+            })
+        }))
+    });
+}
+
+#[test]
+fn vectors_of_kappa() {
+    compare("kappa", |it| {
+        let weights = match it.value("weights").as_str().unwrap() {
+            "none" => Weights::Equal,
+            "quadratic" => Weights::Quadratic,
+            _ => return None,
+        };
+        let [a, b, categories] = ["a", "b", "categories"].map(|key| it.numbers(key));
+        let result = kappa(&a, &b, &categories, weights);
+        Some(result.map(|it| json!({"kappa": it.kappa, "se": it.se})))
+    });
+}
+
+#[test]
+fn vectors_of_agreement_of_several_raters() {
+    compare("kripp", |it| {
+        let level = match it.value("level").as_str().unwrap() {
+            "nominal" => Level::Nominal,
+            "interval" => Level::Interval,
+            _ => return None,
+        };
+        let units: Vec<Vec<f64>> = it
+            .value("units")
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|unit| unit.as_array().unwrap().iter().filter_map(Value::as_f64).collect())
+            .collect();
+        let result = kripp(&units, level);
+        Some(result.map(|it| json!({"alpha": it.alpha, "units": it.units, "values": it.values})))
+    });
+}
+
+/// Classes of a vector.
+fn labels(arguments: &Arguments) -> Vec<bool> {
+    arguments.numbers("labels").into_iter().map(|label| label != 0.0).collect()
+}
+
+#[test]
+fn vectors_of_areas_under_curves() {
+    compare("auroc", |it| {
+        let result = auroc(&labels(it), &it.numbers("scores"), it.confidence());
+        Some(result.map(|it| {
+            object(&[json!({"auroc": it.auroc, "se": it.se}), optional_ends(it.interval)])
+        }))
+    });
+}
+
+#[test]
+fn vectors_of_best_thresholds() {
+    compare("best_threshold", |it| {
+        let resamples = it.size("resamples").unwrap() as u64;
+        let result = best_threshold(&labels(it), &it.numbers("scores"), it.seed(), resamples, 0.95);
+        Some(result.map(|it| {
+            let own = json!({"threshold": it.threshold, "youden_j": it.youden_j, "used": it.used});
+            object(&[own, optional_ends(it.interval)])
+        }))
+    });
+}
+
+#[test]
+fn vectors_of_correlations() {
+    compare("correlation", |it| {
+        Some(correlation(&it.numbers("x"), &it.numbers("y")).map(|it| {
+            json!({
+                "pearson": it.pearson, "spearman": it.spearman,
+                "kendall_tau_b": it.kendall_tau_b,
             })
         }))
     });

@@ -15,7 +15,7 @@ use evaluator_json::{Object, Value, object, output_text, to_python};
 
 use super::parts::{
     Entries, ForeignRun, THRESHOLD, at, broken, conversation, details, golden, items_at, number,
-    scored, short, text_at, unit,
+    scored, short_id, text_at, unit,
 };
 use crate::{ALL_EVALUATORS, EvaluationReport};
 
@@ -40,7 +40,7 @@ pub(super) fn read(root: &Value) -> Result<ForeignRun, String> {
     let (mut run, mut entries) = (ForeignRun::default(), Entries::default());
     let mut expected = BTreeMap::new();
     for sample in samples {
-        let case = short(&output_text(sample.get("id").unwrap_or(&Value::Null)));
+        let case = short_id(&output_text(sample.get("id").unwrap_or(&Value::Null)));
         let epoch = sample.get("epoch").map(to_python).unwrap_or_default();
         let id =
             text_at(sample, &["uuid"]).map_or_else(|| format!("{case}#{epoch}"), str::to_owned);

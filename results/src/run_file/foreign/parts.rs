@@ -151,10 +151,23 @@ pub(super) fn items_at<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
 
 /// Returns a text of at most [`CASE`] characters in one line. One that is cut has a part of its digest.
 pub(super) fn short(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= CASE {
-        return line;
-    }
+    let line = in_one_line(text);
+    if line.chars().count() <= CASE { line } else { marked(&line, text) }
+}
+
+/// Returns an id as a [`short`] text. One with other white space than is shown has a part of its digest, too, so that it stays
+/// different from others.
+pub(super) fn short_id(text: &str) -> String {
+    let line = in_one_line(text);
+    if line == text { short(text) } else { marked(&line, text) }
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the start of a line, and a part of the digest of the text that it stands for.
+fn marked(line: &str, text: &str) -> String {
     let digest = digest(&Value::String(text.to_owned())).to_string();
     let start: String = line.chars().take(CASE - 12).collect();
     format!("{start}.. ({})", &digest[..8])

@@ -1,0 +1,120 @@
+//! A label, and where it is written.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::Serialize;
+
+/// Labels of one or several files.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Labels {
+    /// The files, as they were given.
+    pub files: Vec<PathBuf>,
+    /// The labels, in the order of the files.
+    #[serde(skip)]
+    pub labels: Vec<Label>,
+    /// Number of rows and tasks without a label.
+    pub not_labelled: u64,
+    /// Number of annotations that were cancelled, in exports of Label Studio.
+    pub cancelled: u64,
+    /// Number of scores that no person gave, in exports of Langfuse.
+    pub not_by_people: u64,
+    /// Number of scores of sessions, of parts of a trace, and of texts, in exports of Langfuse.
+    pub not_about_conversations: u64,
+}
+
+/// What a person said about a conversation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Label {
+    /// Id of the case, if the file has it.
+    pub case: Option<String>,
+    /// Trace id of the conversation, if the file has it.
+    pub trace_id: Option<String>,
+    /// The label.
+    pub value: LabelValue,
+    /// The person; `None` if the file does not say.
+    pub rater: Option<String>,
+    /// Evaluator that the label is about; `None` if it is about any.
+    pub evaluator: Option<String>,
+    /// Part of the labels to which it belongs, such as `dev` or `test`.
+    pub split: Option<String>,
+    /// What the person said about it.
+    pub comment: Option<String>,
+    /// Where it is written.
+    pub place: LabelPlace,
+}
+
+/// The value of a label.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LabelValue {
+    /// Good or bad, by a word.
+    Class(bool),
+    /// A number. 1 and 0 are classes if there are no others.
+    Number(f64),
+}
+
+/// Place of a label in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelPlace {
+    /// The file.
+    pub file: Arc<Path>,
+    /// Where in it.
+    pub(super) at: At,
+}
+
+/// Position in a file, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    Line(usize),
+    Item(usize),
+    /// A task of Label Studio, with its id.
+    Task(usize, String),
+}
+
+/// Labels that cannot be used. The message begins with the file, and the line or item.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LabelError(pub(crate) String);
+
+impl Label {
+    /// Name by which the file identifies the conversation.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.case.as_deref().or(self.trace_id.as_deref()).unwrap_or_default()
+    }
+}
+
+impl LabelPlace {
+    /// Creates an error at this place.
+    pub(crate) fn error(&self, message: impl fmt::Display) -> LabelError {
+        LabelError(format!("{self}: {message}"))
+    }
+}
+
+/// `labels.csv:7`, `scores.json: item 7`, or `export.json: task 7 (id 31)`.
+impl fmt::Display for LabelPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        match &self.at {
+            At::Line(line) => write!(f, "{file}:{line}"),
+            At::Item(item) => write!(f, "{file}: item {item}"),
+            At::Task(task, id) => write!(f, "{file}: task {task} (id {id})"),
+        }
+    }
+}
+
+/// `pass`, `fail`, or the number.
+impl fmt::Display for LabelValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Class(true) => f.write_str("pass"),
+            Self::Class(false) => f.write_str("fail"),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}

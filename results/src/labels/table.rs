@@ -1,0 +1,113 @@
+//! Labels in CSV.
+
+use std::{collections::HashSet, path::Path, sync::Arc};
+
+use super::{
+    LabelError, LabelPlace, Labels, Meanings,
+    label::At,
+    record::{self, Record},
+};
+
+/// Reads CSV with a header.
+///
+/// # Errors
+///
+/// It is not CSV, has no column with labels, or a row cannot be used.
+pub(super) fn read(
+    file: &Arc<Path>,
+    text: &str,
+    meanings: &Meanings,
+    labels: &mut Labels,
+) -> Result<(), LabelError> {
+    let place = |line: usize| LabelPlace { file: Arc::clone(file), at: At::Line(line) };
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let mut lines = Lines { text: text.as_bytes(), byte: 0, line: 1 };
+    let mut row = csv::StringRecord::new();
+    let mut header: Option<Vec<String>> = None;
+    let mut is_score = false;
+    loop {
+        let start = reader.position().byte();
+        let line = lines.of_record_from(usize::try_from(start).unwrap_or(usize::MAX));
+        match reader.read_record(&mut row) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => return Err(place(line).error(message(&error))),
+        }
+        let Some(names) = &header else {
+            let names: Vec<String> = row.iter().map(|name| name.trim().to_owned()).collect();
+            is_score = record::is_score(names.iter().map(String::as_str));
+            check(&names, is_score).map_err(|message| place(line).error(message))?;
+            header = Some(names);
+            continue;
+        };
+        let cells = names.iter().cloned().zip(row.iter().map(str::to_owned)).collect();
+        Record { place: place(line), fields: cells }.add(is_score, meanings, labels)?;
+    }
+    Ok(())
+}
+
+/// Checks the names of columns.
+///
+/// # Errors
+///
+/// A message without the position.
+fn check(names: &[String], is_score: bool) -> Result<(), String> {
+    if let [only] = names
+        && let Some(separator) = [";", "\t", "|"].iter().find(|it| only.contains(**it))
+    {
+        let shown = if *separator == "\t" { "tabs" } else { separator };
+        return Err(format!("the columns are separated by {shown}; save the file with commas"));
+    }
+    let mut seen = HashSet::new();
+    if let Some(twice) = names.iter().find(|name| !name.is_empty() && !seen.insert(*name)) {
+        return Err(format!("there are two columns `{twice}`"));
+    }
+    if is_score {
+        return Ok(());
+    }
+    let has = |name: &str| names.iter().any(|it| it == name);
+    if !has("label") {
+        let found = names.join(", ");
+        return Err(format!(
+            "there is no column `label`; the first line names the columns, and these are {found}"
+        ));
+    }
+    if !["case", "eval_case_id", "trace_id", "traceId"].iter().any(|name| has(name)) {
+        return Err(
+            "there is no column `case` or `trace_id`, which says what is labelled".to_owned()
+        );
+    }
+    Ok(())
+}
+
+fn message(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!(
+            "the row has {len} cells, and the first line names {expected_len}; text with commas or quotes has to be quoted"
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Counts lines up to the start of records.
+struct Lines<'t> {
+    text: &'t [u8],
+    byte: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// Returns the line of the first record that starts at this byte or behind empty lines there.
+    fn of_record_from(&mut self, byte: usize) -> usize {
+        while let Some(next) = self.text.get(self.byte) {
+            let is_end = matches!(next, b'\n' | b'\r');
+            if self.byte >= byte && !is_end {
+                break;
+            }
+            let is_pair = *next == b'\r' && self.text.get(self.byte + 1) == Some(&b'\n');
+            self.line += usize::from(is_end && !is_pair);
+            self.byte += 1;
+        }
+        self.line
+    }
+}
