@@ -115,6 +115,56 @@ def deepeval(name, args, document):
     return scores
 
 
+def pydantic_evals(name, args, document):
+    from datetime import datetime, timedelta, timezone
+
+    import pydantic_evals.evaluators
+    from pydantic_evals.evaluators import EvaluatorContext
+    from pydantic_evals.otel.span_tree import SpanNode, SpanTree
+
+    def tree_of(turn):
+        tree, spans, start = SpanTree(), [], datetime(2020, 1, 1, tzinfo=timezone.utc)
+        responses = list(turn["intermediate_steps"]["tool_responses"])
+        for index, call in enumerate(turn["intermediate_steps"]["tool_calls"]):
+            mine = [it for it in responses if call["id"] is not None and it["id"] == call["id"]]
+            mine = mine or [it for it in responses if it["name"] == call["name"]]
+            for response in mine[:1]:
+                responses.remove(response)
+            failed = bool(mine) and mine[0]["status"] == "error"
+            times = {"start_timestamp": start + timedelta(minutes=index), "end_timestamp": start + timedelta(minutes=index, seconds=1)}
+            attributes = {"gen_ai.tool.name": call["name"], "tool_arguments": json.dumps(call["args"])}
+            ids = {"trace_id": 7, "span_id": 100 + index, "parent_span_id": None}
+            spans.append(SpanNode(name="running tool", attributes=attributes, status="error" if failed else "unset", **ids, **times))
+        tree.add_spans(spans)
+        return tree
+
+    expected = {"ToolCorrectness": "expected_tools", "TrajectoryMatch": "expected_trajectory"}.get(name)
+    scores = []
+    for turn, golden in pairs(document):
+        own = dict(args)
+        takes_golden = expected is not None and expected not in own
+        lacks_golden = (takes_golden or name == "EqualsExpected") and golden is None
+        if lacks_golden or name in ("EqualsExpected", "Contains", "Equals") and turn["final_response"] is None:
+            scores.append(None)
+            continue
+        if takes_golden:
+            own[expected] = [call["name"] for call in golden["intermediate_steps"]["tool_calls"]]
+        context = EvaluatorContext(
+            name="case",
+            inputs=turn["user_content"],
+            metadata=None,
+            expected_output=golden["final_response"] if golden else None,
+            output=turn["final_response"],
+            duration=1.0,
+            _span_tree=tree_of(turn),
+            attributes={},
+            metrics={},
+        )
+        result = getattr(pydantic_evals.evaluators, name)(**own).evaluate_sync(context)
+        scores.append(float(getattr(result, "value", result)))
+    return scores
+
+
 def main():
     library = sys.argv[1]
     given = json.load(sys.stdin)

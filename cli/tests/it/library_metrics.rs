@@ -142,6 +142,15 @@ class Scorer:
 
 const LLM: &str = "from .score import Scorer\n\n\nclass OpenAIScorer(Scorer):\n    def __init__(self, model=None):\n        pass\n";
 
+/// A metric of retrieved texts.
+const RAGAS: &str = "from .score import Score, Scorer
+
+
+class Recall(Scorer):
+    def _run_eval_sync(self, output, context=None, **kwargs):
+        return Score(float(context == ['{\"temp\": 21, \"sky\": \"sunny\"}']))
+";
+
 /// A library that starts a thread when it is imported.
 const OPENEVALS: &str = r#"import os, threading, time
 
@@ -171,6 +180,7 @@ fn with_libraries() -> Option<Directory> {
     file("autoevals/__init__.py", AUTOEVALS);
     file("autoevals/score.py", SCORE);
     file("autoevals/llm.py", LLM);
+    file("autoevals/ragas.py", RAGAS);
     file("autoevals/broken.py", "import a_module_that_nobody_has\n");
     file("autoevals/loud.py", "print('welcome')\nfrom autoevals import *\n");
     file("openevals/__init__.py", OPENEVALS);
@@ -202,6 +212,7 @@ fn command(directory: &Directory, args: &[&str]) -> Command {
         .env("EVALUATOR_PYTHON", directory.path().join("bare/bin/python"))
         .env("EVALUATOR_CACHE_DIR", directory.path().join("cache"))
         .env("IMPORTS", directory.path().join("imports"))
+        .env("EVALUATOR_PYTHON_SDK", "none")
         .env("PIP_NO_INDEX", "1")
         .env("PIP_CONFIG_FILE", "/dev/null");
     command
@@ -271,6 +282,25 @@ fn conversations_without_a_golden_case_are_not_evaluated() {
 }
 
 #[test]
+fn retrieved_texts_are_results_of_the_named_tools() {
+    let Some(directory) = with_libraries() else { return };
+    let trace = trace("a01_otlp_basic_parts");
+    let evaluate = |more: &str| {
+        let entry = entry("recall", &format!("metric: 'autoevals.ragas:Recall'{more}"));
+        directory.file("c.yaml", format!("evaluators:\n{entry}"));
+        run(&directory, &["run", &trace, "-c", "c.yaml", "-o", "json"])
+    };
+    let ran = evaluate(", retrieval: [get_weather]").exits(0);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 1.0);
+    let ran = evaluate(", retrieval: [search]").exits(1);
+    assert_eq!(ran.evaluations(0), ["recall NOT_EVALUATED"]);
+    assert!(ran.stderr.contains("there are no retrieved texts"), "{}", ran.stderr);
+    let ran = evaluate("").exits(2);
+    let message = "needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`";
+    assert!(ran.stderr.contains(message), "{}", ran.stderr);
+}
+
+#[test]
 fn what_is_no_score_is_an_error_by_name() {
     let Some(directory) = with_libraries() else { return };
     let faults = [
@@ -281,7 +311,7 @@ fn what_is_no_score_is_an_error_by_name() {
         ("Nothing", "the metric raised AttributeError"),
         ("Raises", "the metric raised KeyError: 'verdict'"),
         ("Exits", "the metric raised SystemExit: no key"),
-        ("Dies", "signal 6"),
+        ("Dies", "exited with code -6"),
         ("Hangs", "timed out"),
         ("Lingers", "timed out"),
         ("Reports", "the metric raised ConnectionRefusedError"),
@@ -360,17 +390,14 @@ fn mistakes_in_entries_are_found_before_anything_runs() {
 fn wrong_keys_are_problems_of_the_configuration() {
     let directory = Directory::new();
     for (keys, message) in [
-        (
-            "metric: 'deepevals:X'",
-            "no metrics of a library `deepevals` are known (did you mean `deepeval`?)",
-        ),
-        ("metric: 'pandas:X'", "(libraries: agentevals, autoevals, deepeval"),
+        ("metric: 'deepevals:X'", "did you mean `deepeval`?"),
+        ("metric: 'pandas:X'", "libraries: agentevals, autoevals, deepeval"),
         (
             "metric: autoevals.Levenshtein",
-            "`metric` must be MODULE:NAME, not `autoevals.Levenshtein` (for example autoevals:NAME)",
+            "`metric` must be MODULE:NAME, not `autoevals.Levenshtein`",
         ),
         ("args: {}", "the key `metric` is missing in this evaluator"),
-        ("metric: 'autoevals:X', requirements: []", "`requirements` is empty (leave it out)"),
+        ("metric: 'autoevals:X', requirements: []", "`requirements` is empty"),
         (
             "metric: 'autoevals:X', requirements: autoevals",
             "`requirements` must be a list, not text",
@@ -402,12 +429,28 @@ fn the_check_shows_metrics_with_their_arguments() {
 }
 
 #[test]
+fn the_metrics_of_a_library_are_listed() {
+    let Some(directory) = with_libraries() else { return };
+    let ran = run(&directory, &["list", "--library", "autoevals"]).exits(0);
+    let row = |metric: &str| {
+        let start = format!("{metric} ");
+        let line = ran.stdout.lines().find(|line| line.starts_with(&start));
+        line.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(row("autoevals:Weighs").as_deref(), Some("weight, mode, limit"), "{}", ran.stdout);
+    assert_eq!(row("autoevals:Asks").as_deref(), Some("asks model"));
+    assert_eq!((row("autoevals:Unfinished"), row("autoevals:helper")), (None, None));
+    let ran = run(&directory, &["list", "--library", "ragas"]).exits(2);
+    assert!(ran.stderr.contains("libraries: agentevals, autoevals"), "{}", ran.stderr);
+}
+
+#[test]
 fn another_version_than_the_tried_ones_is_a_warning() {
     let Some(directory) = with_libraries() else { return };
     let entries =
         entry("works", "metric: 'autoevals:Works', requirements: [autoevals>=0.4], threshold: 0.2");
     let of = |ran: Ran| ran.json()["warnings"].to_string();
-    assert_eq!(of(evaluate(&directory, &entries).exits(0)), "[]");
+    assert_eq!(of(evaluate(&directory, &entries).exits(0)), "null");
     let packages = directory.path().join("bare/lib");
     let packages =
         fs::read_dir(packages).unwrap().next().unwrap().unwrap().path().join("site-packages");
@@ -424,7 +467,7 @@ fn imports(directory: &Directory, library: &str, metric: &str) -> usize {
     directory
         .file("c.yaml", format!("evaluators:\n{}", entry("x", &format!("metric: '{metric}'"))));
     let trace = trace("i11_five_traces_plain");
-    let ran = run(directory, &["run", &trace, "-c", "c.yaml", "-o", "json", "-j", "1", "-v"]);
+    let ran = run(directory, &["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1", "-v"]);
     assert!(!ran.stderr.contains("a new process for every evaluation"), "{}", ran.stderr);
     let log = fs::read_to_string(directory.path().join("imports")).unwrap();
     log.lines().filter(|line| *line == library).count()
@@ -447,7 +490,7 @@ fn a_worker_has_a_deadline_for_each_conversation() {
     let turns = answers.map(|answer| ("Where?", answer));
     directory.file("trace.json", recording::recording(turns));
     directory.file("set.json", set(&[("Where?", "Here.")]));
-    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json", "-j", "1"]);
+    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
     let all: Vec<String> = (0..4).flat_map(|index| ran.evaluations(index)).collect();
     assert_eq!(all, ["match PASSED", "match ERROR timeout", "match FAILED", "match PASSED"]);
 }

@@ -9,14 +9,16 @@ use evaluator_protocol::{Capability, Description};
 use tokio::task::JoinSet;
 
 use super::{
-    Plan, Runner,
+    Plan, RunEvent, Runner,
+    context::ExecutionContext,
     work::{Program, Work, broken},
 };
 use crate::{
-    hosts::library::LibraryMetric,
+    config::EvaluatorConfig,
+    hosts::library::{Library, LibraryMetric},
     json::{NonFinite, Object, ParseOptions, Value, parse, to_string},
     process::{self, Cancellation, CommandSpec, Limits, Outcome},
-    runtime::Reuse,
+    runtime::{Environment, Reuse},
     verdict::{Verdict, answer_of},
 };
 
@@ -164,6 +166,22 @@ fn read(outcome: &Outcome, count: usize, config: &Object) -> Result<Vec<Examined
     if let Some(mistake) = no_module(&stderr, module) {
         return Ok((0..count).map(|_| Examined::Mistake(mistake.clone())).collect());
     }
+    let text = answer_text(outcome)?;
+    let answers: Option<Vec<Examined>> = text.lines().map(answer).collect();
+    answers.filter(|answers| answers.len() == count).ok_or_else(|| {
+        let line = text.lines().find(|line| answer(line).is_none()).unwrap_or_default();
+        let start: String = line.chars().take(80).collect();
+        format!("the library prints on standard output while it is imported: {start}")
+    })
+}
+
+/// Returns what a program has printed.
+///
+/// # Errors
+///
+/// As [`read`].
+fn answer_text(outcome: &Outcome) -> Result<String, String> {
+    let stderr = outcome.stderr.text();
     let text = answer_of(outcome).map_err(|verdict| match *verdict {
         Verdict::Exited { .. } => {
             let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
@@ -180,13 +198,7 @@ fn read(outcome: &Outcome, count: usize, config: &Object) -> Result<Vec<Examined
             format!("the library broke the program that imports it: {}", reason.unwrap_or_default())
         }
     })?;
-    let text = String::from_utf8_lossy(text);
-    let answers: Option<Vec<Examined>> = text.lines().map(answer).collect();
-    answers.filter(|answers| answers.len() == count).ok_or_else(|| {
-        let line = text.lines().find(|line| answer(line).is_none()).unwrap_or_default();
-        let start: String = line.chars().take(80).collect();
-        format!("the library prints on standard output while it is imported: {start}")
-    })
+    Ok(String::from_utf8_lossy(text).into_owned())
 }
 
 /// Returns the mistake in an entry whose library is there, and has no such module.
@@ -208,6 +220,66 @@ fn answer(line: &str) -> Option<Examined> {
     let needs = answer.get("needs")?.as_array()?.iter().filter_map(text).collect();
     let has_threads = !matches!(answer.get("threads"), Some(Value::Int(0)));
     Some(Examined::Works { has_threads, version: answer.get("version").and_then(text), needs })
+}
+
+/// A metric that an installed library has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LibraryEntry {
+    /// The metric as `MODULE:NAME`.
+    pub metric: String,
+    /// Names of its arguments.
+    pub args: Vec<String>,
+    /// Whether it asks a model.
+    pub asks_model: bool,
+}
+
+impl Runner {
+    /// Returns the metrics of a library, in the version that its adapter was tried with. Installs it if necessary.
+    ///
+    /// Must be called inside a tokio runtime with time and I/O enabled. Blocks while it installs.
+    ///
+    /// # Errors
+    ///
+    /// The library cannot be installed or imported: the reason.
+    pub async fn list_library(
+        &self,
+        library: &'static Library,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Result<Vec<LibraryEntry>, String> {
+        let module = library.modules.first().unwrap_or(&library.name);
+        let entry = format!("evaluators: [{{name: a, type: metric, metric: '{module}:a'}}]");
+        let config = self.parse_config(&entry, "metric.yaml".as_ref());
+        let config = config.map_err(|error| error.to_string())?;
+        let code = config.evaluators.first().and_then(EvaluatorConfig::program);
+        let code = code.ok_or("the library has no program")?;
+        code.library.as_ref().map_or(Ok(()), |metric| metric.write())?;
+        let context = ExecutionContext::new(code, false, &Environment::inherited())?;
+        let entrypoints = [code.entrypoint(code.path.clone(), false)];
+        let mut report = |event| on_event(RunEvent::Prepare(event));
+        let runtimes = &self.registries.runtimes;
+        let launches = runtimes.prepare_all(&entrypoints, &self.cancellation, &mut report);
+        let launch = launches.into_iter().next().ok_or("no runtime answered")?;
+        let launch = context.apply(launch.map_err(|error| error.to_string())?);
+        let command = launch.one_shot.arg("--list");
+        let limits = Limits::with_timeout(LIMIT);
+        let outcome = process::run(&command, b"", &limits, &self.cancellation).await;
+        let text = answer_text(&outcome)?;
+        let answer = parse(&text, &ParseOptions::default()).ok().map(|parsed| parsed.value);
+        let metrics = answer.as_ref().and_then(|it| it.get("metrics")?.as_array());
+        let entries: Option<Vec<_>> = metrics.and_then(|it| it.iter().map(listed).collect());
+        entries
+            .ok_or_else(|| "the library prints on standard output while it is imported".to_owned())
+    }
+}
+
+fn listed(entry: &Value) -> Option<LibraryEntry> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Some(LibraryEntry {
+        metric: entry.get("metric").and_then(text)?,
+        args: entry.get("args")?.as_array()?.iter().filter_map(text).collect(),
+        asks_model: matches!(entry.get("asks_model"), Some(Value::Bool(true))),
+    })
 }
 
 /// Returns the warning about a version that the adapter of a library was not tried with.

@@ -82,6 +82,7 @@ pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
 pub use inspect::{Inspection, invocations};
+pub use library::LibraryEntry;
 pub use plan::Plan;
 pub use preview::Preview;
 pub use resident::{Resident, Residents};

@@ -24,7 +24,7 @@ def parameters(target):
 
 
 def load(name, target, arguments):
-    if target.__module__.split(".")[1] in ("code", "graph_trajectory", "simulators"):
+    if {"code", "graph_trajectory", "simulators"} & set(target.__module__.split(".")):
         raise Mistake("`%s` needs code or a graph of LangGraph, which traces do not have" % name)
     evaluator = target if target.__name__ in CALLED else made(name, lambda: target(**arguments))
     if "trajectory" in target.__name__:

@@ -24,8 +24,10 @@ const FILE: &str = "evaluator_metric.py";
 /// A library whose metrics can be called.
 #[derive(Debug)]
 pub struct Library {
-    /// Name of its package, which is that of its outermost module.
+    /// Name of its outermost module.
     pub name: &'static str,
+    /// Name of its package.
+    pub package: &'static str,
     /// Modules whose metrics are listed.
     pub modules: &'static [&'static str],
     /// Variables without which it sends data about its use, or waits.
@@ -41,27 +43,38 @@ const LANGCHAIN: &[(&str, &str)] =
 pub static LIBRARIES: &[Library] = &[
     Library {
         name: "agentevals",
+        package: "agentevals",
         modules: &["agentevals.trajectory"],
         variables: LANGCHAIN,
         adapter: include_str!("langchain.py"),
     },
     Library {
         name: "autoevals",
+        package: "autoevals",
         modules: &["autoevals"],
         variables: &[],
         adapter: include_str!("autoevals.py"),
     },
     Library {
         name: "deepeval",
+        package: "deepeval",
         modules: &["deepeval.metrics"],
         variables: &[("DEEPEVAL_TELEMETRY_OPT_OUT", "1"), ("DEEPEVAL_DISABLE_DOTENV", "1")],
         adapter: include_str!("deepeval.py"),
     },
     Library {
         name: "openevals",
+        package: "openevals",
         modules: &["openevals", "openevals.json", "openevals.string"],
         variables: LANGCHAIN,
         adapter: include_str!("langchain.py"),
+    },
+    Library {
+        name: "pydantic_evals",
+        package: "pydantic-evals",
+        modules: &["pydantic_evals.evaluators"],
+        variables: &[],
+        adapter: include_str!("pydantic_evals.py"),
     },
 ];
 
@@ -84,7 +97,7 @@ impl Library {
     pub fn tried(&self) -> impl Iterator<Item = &'static str> {
         let of_library = |requirement: &'static str| {
             let (package, version) = requirement.split_once("==")?;
-            (package == self.name).then_some(version)
+            (package == self.package).then_some(version)
         };
         self.requirements().filter_map(of_library)
     }
@@ -103,9 +116,11 @@ impl Library {
         };
         let dependencies = listed(&mut requirements.iter().map(String::as_str));
         let modules = listed(&mut self.modules.iter().copied());
-        let name = self.name;
-        let adapter =
-            format!("PACKAGE, MODULES = \"{name}\", [{modules}]\n\n\n{}", self.adapter.trim_end());
+        let package = self.package;
+        let adapter = format!(
+            "PACKAGE, MODULES = \"{package}\", [{modules}]\n\n\n{}",
+            self.adapter.trim_end()
+        );
         let code = DRIVER.replace(IMPORT, &format!("import {module}")).replace(ADAPTER, &adapter);
         format!(
             "# /// script\n# requires-python = \">=3.10\"\n# dependencies = [{dependencies}]\n# ///\n{code}"
