@@ -1,5 +1,6 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+mod agree;
 mod compare;
 pub(crate) mod eval_file;
 mod gates;
@@ -33,6 +34,7 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
+pub(crate) use self::agree::{AgreeArgs, AgreementForm, AgreementOutput};
 pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
@@ -151,6 +153,9 @@ pub(crate) enum Command {
     /// Compare two runs that were saved with `run --save-run`, case by case
     #[command(after_help = compare::EXIT_CODES)]
     Compare(CompareArgs),
+    /// Hold evaluators against labels of people, or against each other
+    #[command(after_help = agree::EXIT_CODES)]
+    Agree(Box<AgreeArgs>),
     /// Repeat one evaluation of a run that was saved with `run --save-run`, in the directory of the run
     #[command(after_help = repro::EXIT_CODES)]
     Repro(ReproArgs),
@@ -639,7 +644,7 @@ pub(crate) enum TextOrJson {
 pub(crate) fn asks_for_outcome(args: &[OsString]) -> bool {
     let command = Cli::command();
     let named = args.iter().skip(1).find_map(|arg| command.find_subcommand(arg));
-    named.is_some_and(|command| ["run", "report", "compare"].contains(&command.get_name()))
+    named.is_some_and(|command| ["run", "report", "compare", "agree"].contains(&command.get_name()))
 }
 
 /// Returns true if arguments that cannot be parsed have `--log-format json` among them.

@@ -157,7 +157,10 @@ impl Connection {
 
     /// Removes secrets that a model repeats, because the agent did.
     fn redact(&self, reply: &mut Reply) {
-        let Reply { text, thinking, finish, refusal, usage: _, model_reported } = reply;
+        let Reply { text, thinking, finish, refusal, usage: _, model_reported, body } = reply;
+        if let Some(body) = body {
+            self.redactor.redact_json(body);
+        }
         let finish = match finish {
             Finish::Other(text) => Some(text),
             _ => None,

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use evaluator_models::{Answer, BudgetLimits, ModelError, Offer, ProxiedModel, Request};
+use evaluator_models::{
+    Answer, Api, BudgetLimits, ModelError, Offer, Params, ProxiedModel, Request,
+};
 use serde_json::json;
 
 use crate::{
@@ -111,9 +113,16 @@ impl ProxiedModel for ConnectedModel {
         model.map(|model| format!("{}/{}", model.provider(), model.model())).unwrap_or_default()
     }
 
+    fn speaks(&self, api: Api) -> bool {
+        self.connection.models().nth(self.index).is_some_and(|model| model.speaks(api))
+    }
+
+    fn params(&self) -> Params {
+        self.connection.settings().params.clone()
+    }
+
     fn ask(&self, request: Request, limit: Duration) -> Result<Answer, ModelError> {
-        let params = self.connection.settings().params.clone();
-        self.connection.ask(self.index, &Request { params, ..request }, Some(limit))
+        self.connection.ask(self.index, &request, Some(limit))
     }
 }
 

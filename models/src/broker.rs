@@ -235,6 +235,9 @@ impl Broker {
 
     /// Returns the parameters of a call, without those that its server is known to refuse.
     fn parameters(&self, call: &Call<'_>) -> Result<Parameters, ModelError> {
+        if let Some(forwarded) = &call.request.forwarded {
+            return Ok(Parameters::new(forwarded.body.clone()));
+        }
         let mut params = Parameters::new(call.endpoint.parameters(&call.request.params)?);
         if call.drop_params {
             let known = self.refusals.of(call.endpoint, params.asked());
@@ -252,8 +255,9 @@ impl Broker {
         loop {
             let result = self.answer_to(call, &params, &mut progress);
             let Err(error) = &result else { return result };
-            let Some(name) = error.refused_parameter(params.sent()).filter(|_| call.drop_params)
-            else {
+            // What a program wrote is sent as it is, or not at all.
+            let may_drop = call.drop_params && call.request.forwarded.is_none();
+            let Some(name) = error.refused_parameter(params.sent()).filter(|_| may_drop) else {
                 return result;
             };
             params.drop(&name);

@@ -106,10 +106,12 @@ pub use provider::{
 };
 pub use proxy::{
     BrokeredModel, ListenerReceiver, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
-    VARIABLES as PROXY_VARIABLES, names_proxy, receiver_name,
+    SDK_VARIABLES, VARIABLES as PROXY_VARIABLES, names_proxy, receiver_name,
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};
-pub use request::{JsonSchema, Message, Messages, Params, Request, Role, first_sample};
+pub use request::{
+    Api, Forwarded, JsonSchema, Message, Messages, Params, Request, Role, first_sample,
+};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};

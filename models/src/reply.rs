@@ -1,6 +1,7 @@
 //! Replies of models, and what cannot be read in them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ErrorKind;
 
@@ -105,6 +106,8 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// Model that the server reports.
     pub model_reported: Option<String>,
+    /// Whole answer to a [forwarded](crate::Request::forwarded) request, whose text is empty.
+    pub body: Option<Value>,
 }
 
 impl Reply {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{ErrorKind, ModelError};
@@ -190,6 +190,52 @@ pub const fn first_sample(repeat: u32) -> u32 {
     repeat.saturating_mul(SAMPLES_OF_REPEAT)
 }
 
+/// Interface of model servers to which a request can be passed as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Api {
+    /// OpenAI's chat completions.
+    ChatCompletions,
+    /// OpenAI's responses.
+    Responses,
+    /// OpenAI's embeddings.
+    Embeddings,
+    /// Anthropic's messages.
+    Messages,
+}
+
+impl Api {
+    /// Path behind the base URL of the servers that have it.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::ChatCompletions => "/chat/completions",
+            Self::Responses => "/responses",
+            Self::Embeddings => "/embeddings",
+            Self::Messages => "/messages",
+        }
+    }
+
+    /// Key of an answer under which the list of its results is.
+    pub(crate) fn results(self) -> &'static str {
+        match self {
+            Self::ChatCompletions => "choices",
+            Self::Responses => "output",
+            Self::Embeddings => "data",
+            Self::Messages => "content",
+        }
+    }
+}
+
+/// A request of a program, which is sent as it is, apart from the name of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forwarded {
+    /// Interface.
+    pub api: Api,
+    /// Body without `model`.
+    pub body: Map<String, Value>,
+}
+
 /// One question to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
@@ -197,6 +243,9 @@ pub struct Request {
     pub messages: Messages,
     /// Parameters.
     pub params: Params,
+    /// Request of a program that is sent instead of messages and parameters, which are empty then. Only endpoints that
+    /// [speak](crate::Endpoint::speaks) its interface take it; the answer is the [`body`](crate::Reply::body) of the reply.
+    pub forwarded: Option<Forwarded>,
     /// Number of the sample among equal requests of a run, from 0. It is not sent; each sample has its own recording. Those
     /// of a repeat of an evaluation begin at its [`first_sample`].
     pub sample: u32,
@@ -218,6 +267,18 @@ impl Request {
         let mut request = Self::new(texts.into_iter().map(Message::user).collect());
         request.params.is_embedding = true;
         request
+    }
+
+    /// Creates a request that is sent as a program wrote it.
+    #[must_use]
+    pub fn forwarded(api: Api, body: Map<String, Value>) -> Self {
+        Self { forwarded: Some(Forwarded { api, body }), ..Self::default() }
+    }
+
+    /// Returns a digest that is the same for equal requests, apart from their samples.
+    pub(crate) fn digest(&self) -> String {
+        let forwarded = self.forwarded.as_ref().map(|it| (it.api.path(), &it.body));
+        canonical_sha(&(&self.messages, format!("{:?}", self.params), forwarded))
     }
 
     /// Returns the instructions of all system messages, separated by an empty line, or `None`.

@@ -89,7 +89,7 @@ impl Redactor {
     }
 
     /// Removes the values of the secrets from every text of a JSON value, names of members included.
-    pub(crate) fn redact_json(&self, value: &mut Value) {
+    pub fn redact_json(&self, value: &mut Value) {
         match value {
             _ if self.secrets.is_empty() => {}
             Value::String(text) => *text = self.redact(text),

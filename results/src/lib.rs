@@ -55,7 +55,8 @@ mod totals;
 
 pub use agreement::{
     Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
-    KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, UnmatchedLabel,
+    KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, Sheet, SheetRow, SheetSettings,
+    UnmatchedLabel,
 };
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};

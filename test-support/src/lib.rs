@@ -13,6 +13,7 @@
 
 pub mod directory;
 pub mod exchanges;
+pub mod injection;
 pub mod processes;
 pub mod program;
 pub mod recording;

@@ -7,7 +7,7 @@ use evaluator_host::report::{ComparisonSettings, run_file::ChangeKind};
 
 use super::{
     gates::confidence,
-    values::{existing, name, writable},
+    values::{FormOutput, existing, form_output, name, writable},
 };
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is asked of it, or nothing is asked; 1 it does not; 2 the runs cannot be compared; 3 something broke in one of them; 4 the cases do not decide";
@@ -34,7 +34,7 @@ pub(crate) struct CompareArgs {
     pub(crate) by: Vec<String>,
     /// Form of the comparison (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
-    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = form_output::<ComparisonForm>)]
     pub(crate) output: Vec<ComparisonOutput>,
 }
 
@@ -152,12 +152,7 @@ impl Allowed {
 }
 
 /// Form and destination of a comparison.
-#[derive(Clone, Debug)]
-pub(crate) struct ComparisonOutput {
-    pub(crate) form: ComparisonForm,
-    /// `None` for stdout.
-    pub(crate) file: Option<PathBuf>,
-}
+pub(crate) type ComparisonOutput = FormOutput<ComparisonForm>;
 
 /// Form of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -171,13 +166,4 @@ pub(crate) enum ComparisonForm {
 fn difference(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number.filter(|it| it.is_finite() && *it >= 0.0).ok_or("must be a number from 0 on".to_owned())
-}
-
-fn output(text: &str) -> Result<ComparisonOutput, String> {
-    let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
-    let form = ComparisonForm::from_str(form, false).map_err(|_| {
-        format!("there is no form `{form}`; the forms are table, json, markdown, html")
-    })?;
-    let file = file.filter(|file| *file != "-").map(writable).transpose()?;
-    Ok(ComparisonOutput { form, file })
 }

@@ -2,7 +2,10 @@
 
 use std::{num::NonZeroUsize, ops::RangeInclusive, path::PathBuf};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{
+    ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use evaluator_host::files::check_destination;
 
 /// Parses one of these names, in any case where the argument ignores it. A row has the name, its value and a help text.
@@ -79,4 +82,24 @@ pub(super) fn writable(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     check_destination(&path).map_err(|error| error.to_string())?;
     Ok(path)
+}
+
+/// Form and destination of an output that may have several.
+#[derive(Clone, Debug)]
+pub(crate) struct FormOutput<F> {
+    pub(crate) form: F,
+    /// `None` for stdout.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Parses `FORM` or `FORM=FILE`.
+pub(super) fn form_output<F: ValueEnum>(text: &str) -> Result<FormOutput<F>, String> {
+    let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
+    let form = F::from_str(form, false).map_err(|_| {
+        let forms = F::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let forms: Vec<String> = forms.map(|form| form.get_name().to_owned()).collect();
+        format!("there is no form `{form}`; the forms are {}", forms.join(", "))
+    })?;
+    let file = file.filter(|file| *file != "-").map(writable).transpose()?;
+    Ok(FormOutput { form, file })
 }

@@ -1,9 +1,8 @@
 //! `evaluator compare`: two saved runs, case by case.
 
-use std::{fs, io, panic, path::Path, thread};
+use std::{io, panic, path::Path, thread};
 
 use evaluator_host::{
-    files::{WriteOptions, atomic_write, is_replaced},
     json,
     report::{
         Comparison, Report, Verdict,
@@ -12,19 +11,18 @@ use evaluator_host::{
     verdict::Standing,
 };
 
-use super::{broken, print, report::ensure_recorded, unusable};
+use super::{broken, print, report::ensure_recorded, unusable, written::Written};
 use crate::{
     args::{CompareArgs, ComparisonForm, ComparisonOutput},
     exit, render, streams,
 };
 
-/// Content of an output until the command ends.
-const NO_COMPARISON: &str =
-    "there is no comparison: the command has not ended, was killed, or refused its input\n";
+const COMPARISON: Written = Written("comparison");
 
 /// Compares two runs. Returns the exit code.
 pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
-    begin(args)?;
+    let files = args.output.iter().filter_map(|output| output.file.as_ref());
+    COMPARISON.begin(files, &[&args.base, &args.new])?;
     let (base, new) = read(args);
     let (base, new) = (whole(&args.base, base)?, whole(&args.new, new)?);
     ensure_recorded(&new, &args.by, "the new run")?;
@@ -58,29 +56,6 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     let code = exit::worst(codes);
     render::comparison_verdict(&comparison, is_broken, code);
     Ok(code)
-}
-
-/// Writes a text without a comparison to every file, so that no earlier comparison is taken for that of this command, however it
-/// ends. Files that the command reads are refused.
-fn begin(args: &CompareArgs) -> Result<(), u8> {
-    let inputs = [&args.base, &args.new].map(fs::canonicalize);
-    let files = args.output.iter().filter_map(|output| output.file.as_deref());
-    for file in files.filter(|file| is_replaced(file)) {
-        let name = file.display();
-        let place = fs::canonicalize(file);
-        if inputs.iter().flatten().any(|input| place.as_ref().is_ok_and(|it| it == input)) {
-            return Err(unusable(format!(
-                "{name} is an input of this command; write the comparison to another file"
-            )));
-        }
-        write_file(file, NO_COMPARISON).map_err(unusable)?;
-    }
-    Ok(())
-}
-
-fn write_file(file: &Path, text: &str) -> Result<(), String> {
-    atomic_write(file, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
-        .map_err(|error| format!("cannot write the comparison to {}: {error}", file.display()))
 }
 
 type Read = Result<Report, RunFileError>;
@@ -145,7 +120,7 @@ fn write(compared: &Compared<'_>, output: &ComparisonOutput) -> u8 {
         _ => render::printable(&text).into_owned(),
     };
     match (&output.file, output.form) {
-        (Some(file), _) => write_file(file, &text).map_or_else(broken, |()| exit::OK),
+        (Some(file), _) => COMPARISON.write(file, &text).map_or_else(broken, |()| exit::OK),
         (None, ComparisonForm::Json | ComparisonForm::Html) => print(&text, exit::OK),
         (None, _) => print(&render::painted(&text), exit::OK),
     }

@@ -2,6 +2,7 @@
 //!
 //! A command returns its exit code; as an error if it stopped early, after it wrote a message.
 
+mod agree;
 mod baseline;
 mod check;
 mod compare;
@@ -29,6 +30,7 @@ mod update;
 mod validate;
 mod view;
 mod watched;
+mod written;
 
 use std::process::ExitCode;
 
@@ -69,6 +71,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Compare(args) => {
             compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::Agree(args) => agree::agree(&args).inspect_err(|code| render::no_verdict(*code)),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),

@@ -6,7 +6,7 @@ use evaluator_host::report::{EvaluationOutcome, Report};
 
 use super::{
     errors::headline,
-    plain::{one_line, printable},
+    plain::{formula_mark, one_line, printable},
     words::{Names, failure, reason},
 };
 
@@ -78,9 +78,8 @@ pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
 }
 
 /// Returns text in one line that no terminal, CI system or spreadsheet takes for a command: an agent's text would run as one.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let line = one_line(text);
     let safe = printable(&line);
-    let mark = if safe.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
-    format!("{mark}{safe}")
+    format!("{}{safe}", formula_mark(&safe))
 }

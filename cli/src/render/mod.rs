@@ -1,6 +1,7 @@
 //! Output for people: reports, tables and messages. Only this module writes to stderr.
 
 mod access;
+mod agreement;
 mod changes;
 mod checks;
 mod columns;
@@ -17,6 +18,7 @@ mod openmetrics;
 mod overview;
 mod plain;
 mod progress;
+mod sheet;
 mod slices;
 mod stderr;
 mod sums;
@@ -25,6 +27,7 @@ mod verdict;
 mod words;
 
 pub(crate) use access::access;
+pub(crate) use agreement::{agreement, agreement_markdown, agreement_verdict};
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use comparison::{
@@ -35,6 +38,7 @@ pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use markdown::markdown;
 pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
 pub(crate) use progress::{Progress, uncontained};
+pub(crate) use sheet::{sheet, sheet_verdict};
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use tables::errors_of_summary;
 pub(crate) use verdict::{no_verdict, sentence, verdict};

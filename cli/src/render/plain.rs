@@ -45,6 +45,11 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// Returns what precedes the text of a cell that spreadsheets would take for a formula; empty for others.
+pub(super) fn formula_mark(text: &str) -> &'static str {
+    if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" }
+}
+
 /// Returns true if the log of a GitHub workflow takes the line for a command.
 fn is_command(line: &str) -> bool {
     line.trim_start().starts_with(COMMAND)

@@ -5,6 +5,8 @@
 mod book;
 mod commands;
 mod generated;
+mod injection;
+mod labelled;
 mod picture;
 
 use std::{

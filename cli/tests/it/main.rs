@@ -1,6 +1,8 @@
 //! Tests of the commands: whole programs, their output and their exit codes.
 
 mod adk_config;
+#[cfg(unix)]
+mod agree;
 mod answers;
 mod bad_input;
 #[cfg(unix)]
@@ -77,6 +79,7 @@ mod rust_files;
 mod rust_sources;
 mod same_bytes;
 mod sandboxed;
+mod sdk_models;
 mod secrets;
 mod serve;
 mod shared_builds;

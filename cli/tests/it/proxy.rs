@@ -184,13 +184,14 @@ fn a_python_program_asks_in_a_process_of_its_own_and_in_a_fork() {
             assert_eq!(metric["details"]["usage"], json!({"input": 40, "output": 2}));
             let both = ["PROVIDER", "TARGET"]
                 .map(|it| [format!("AGENTV_{it}_PROXY_TOKEN"), format!("AGENTV_{it}_PROXY_URL")]);
+            let keys = ["ANTHROPIC", "OPENAI"].map(|it| format!("{it}_API_KEY"));
             let seen: Vec<_> = metric["details"]["seen"]
                 .as_array()
                 .unwrap()
                 .iter()
                 .map(|it| it.as_str().unwrap().to_owned())
                 .collect();
-            assert_eq!(seen, both.concat());
+            assert_eq!(seen, [both.concat(), keys.to_vec()].concat());
         }
         if conversations > 1 {
             let parents = |at: usize| metric(&ran, at, 0)["details"]["parent"].clone();

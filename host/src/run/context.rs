@@ -14,7 +14,7 @@ use crate::{
     executor::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE, Visible},
     files::read_regular,
     hosts::{is_javascript, uncalled_function},
-    models::PROXY_VARIABLES,
+    models::{PROXY_VARIABLES, SDK_VARIABLES},
     process::{CommandSpec, Limits, Resources},
     runtime::{Environment, EnvironmentFilter, Inherit, Launch},
     verdict::Verdict,
@@ -28,6 +28,8 @@ pub(super) struct ExecutionContext {
     limits: LimitsConfig,
     containment: Option<ContainedIn>,
     shown: Shown,
+    /// Names of the variables with addresses and tokens of models, of an entry that offers some.
+    model_variables: Vec<&'static str>,
 }
 
 /// The executor that contains the processes of an evaluator.
@@ -60,6 +62,14 @@ fn says(texts: &[&str], signs: &[&str]) -> bool {
     texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)))
 }
 
+/// Returns the names of the variables with addresses and tokens of models. An entry that sets one that SDKs read, or passes it
+/// on, asks a server of its own by that SDK.
+fn model_variables(own: &[(String, Option<String>)]) -> Vec<&'static str> {
+    let is_own = |name: &str| own.iter().any(|(known, _)| known == name);
+    let sdks = SDK_VARIABLES.into_iter().filter(|(url, key)| !is_own(url) && !is_own(key));
+    PROXY_VARIABLES.into_iter().chain(sdks).flat_map(|(url, token)| [url, token]).collect()
+}
+
 /// Signal of a process that called something which a system call filter forbids.
 const FORBIDDEN_CALL: i32 = 31;
 
@@ -87,11 +97,13 @@ impl ExecutionContext {
             _ => Inherit::Confined,
         };
         let mut variables = env.variables.clone();
-        if code.models.is_some() {
-            // Each evaluation sets its own, and those of another host that started this one must not be seen before.
-            let names = PROXY_VARIABLES.into_iter().flat_map(|(url, token)| [url, token]);
-            variables.extend(names.map(|name| (name.to_owned(), Some(String::new()))));
-        }
+        let model_variables = match &code.models {
+            Some(_) => model_variables(&env.variables),
+            None => Vec::new(),
+        };
+        // Each evaluation sets its own, and those of this process must not be seen before.
+        let unset = model_variables.iter().map(|name| ((*name).to_owned(), Some(String::new())));
+        variables.extend(unset);
         Ok(Self {
             directory: working_directory(code.process.cwd.as_deref())?,
             environment: EnvironmentFilter::new(inherited, inherit, &variables),
@@ -102,7 +114,13 @@ impl ExecutionContext {
                 processes: code.containment.processes,
             }),
             shown: Shown::default(),
+            model_variables,
         })
+    }
+
+    /// Returns true if each evaluation sets the variable of this name, which has the address or the token of its models.
+    pub(super) fn is_of_models(&self, name: &str) -> bool {
+        self.model_variables.contains(&name)
     }
 
     /// Notes the program and what it sees if it is contained, for hints.

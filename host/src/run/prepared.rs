@@ -391,6 +391,7 @@ impl PreparedEvaluator {
                 Box::pin(self.run(program, &document.text(), input.repeat())).await
             }
         };
+        let evaluation = evaluation.without_recording();
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
             self.has_answered.store(true, Ordering::Relaxed);
         } else if evaluation.blames_config && !self.has_answered.load(Ordering::Relaxed) {
@@ -472,7 +473,8 @@ impl PreparedEvaluator {
                 return Evaluation::without_process(verdict, Duration::ZERO);
             }
         };
-        let variables = access.as_ref().map(Access::variables).unwrap_or_default();
+        let mut variables = access.as_ref().map(Access::variables).unwrap_or_default();
+        variables.retain(|(name, _)| program.context.is_of_models(name));
         let limits = program.context.limits(program.timeout);
         let cancellation = &self.cancellation;
         let shared = match &self.shared {

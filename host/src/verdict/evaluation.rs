@@ -82,6 +82,17 @@ impl Evaluation {
         Self { asked, ..self }
     }
 
+    /// Makes it an error if a cassette lacked the reply to a call: a result without that reply says nothing, and an error of the
+    /// program has its cause there.
+    pub(crate) fn without_recording(mut self) -> Self {
+        let missing = self.asked.as_ref().and_then(|asked| asked.not_recorded.clone());
+        match (&self.verdict, missing) {
+            (Verdict::Cancelled | Verdict::NotRun, _) | (_, None) => {}
+            (_, Some(reason)) => self.verdict = Verdict::MetricFailed { reason },
+        }
+        self
+    }
+
     /// Returns true if calls to models failed. Another evaluation may have another result.
     pub(crate) fn has_failed_calls(&self) -> bool {
         let asked = self.asked.as_ref();

@@ -6,6 +6,7 @@ use super::{
     Answer, Asked, Case, Judge, JudgedTurn, Question, Reading, Refusal, Scenario, Scores, Status,
     Tally, TurnJudgement, Vote, Votes,
     answer::{Readings, check_all},
+    material::continued,
     prompt::USER,
     reply::user_label,
     scheme::schema::{closed, list, typed},
@@ -26,12 +27,11 @@ fn history(turns: &[JudgedTurn]) -> String {
     let none = || "None".to_owned();
     let mut messages = Vec::new();
     for turn in turns {
-        messages.extend(turn.user_text().map(|text| format!("user: {text}")));
-        messages.extend(
-            turn.answer
-                .as_ref()
-                .map(|answer| format!("{}: {}", answer.role, answer.text().unwrap_or_else(none))),
-        );
+        let user = turn.user_text();
+        messages.extend(user.map(|text| format!("user: {}", continued(&text))));
+        messages.extend(turn.answer.as_ref().map(|answer| {
+            format!("{}: {}", answer.role, continued(&answer.text().unwrap_or_else(none)))
+        }));
     }
     messages.join("\n\n")
 }

@@ -258,7 +258,8 @@ impl Cassette {
             return None;
         }
         let (provider, model) = (endpoint.provider(), endpoint.model());
-        let key = record::key(provider, model, params.asked(), &request.messages);
+        let path = record::path(request);
+        let key = record::key(provider, model, params.asked(), path, &request.messages);
         state.dropped.get(&key).cloned()
     }
 

@@ -2,11 +2,16 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::record::{Identity, Record, RecordId, StoredMessage};
+use serde_json::Value;
+
+use super::record::{Identity, Record, RecordId, StoredMessage, path, without_text};
 use crate::{ErrorKind, Message, ModelError, request::sha};
 
 /// Records that are compared: a run of a changed prompt has a miss for every request.
 const COMPARED: usize = 300;
+
+/// Characters of a parameter that are shown.
+const SHOWN: usize = 80;
 
 /// Differences that are shown.
 const MOST: usize = 3;
@@ -58,6 +63,15 @@ pub(super) fn miss(
     ModelError::new(ErrorKind::NotInCassette, message)
 }
 
+/// Returns the beginning of a parameter, which may be a whole conversation.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text,
+    }
+}
+
 /// Returns the differences from a record to the request, and the number of bytes that messages have in common.
 fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize) {
     let mut found = Vec::new();
@@ -65,6 +79,11 @@ fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize)
         ("provider", &*record.provider, identity.provider),
         ("model", &*record.model, identity.model),
     ];
+    let paths = (record.path.as_deref(), path(identity.request));
+    if paths.0 != paths.1 {
+        let [old, new] = [paths.0, paths.1].map(|path| path.unwrap_or("absent"));
+        found.push(format!("path {old} -> {new}"));
+    }
     // The provider `replay` stands for any.
     for (name, old, new) in names.into_iter().filter(|_| identity.provider != "replay") {
         if old != new {
@@ -73,14 +92,14 @@ fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize)
     }
     for (name, old) in &record.params {
         match identity.params.sent().get(name) {
-            Some(new) if new == old => {}
-            Some(new) => found.push(format!("params.{name} {old} -> {new}")),
-            None => found.push(format!("params.{name} {old} -> absent")),
+            Some(new) if new == old || without_text(new) == *old => {}
+            Some(new) => found.push(format!("params.{name} {} -> {}", shown(old), shown(new))),
+            None => found.push(format!("params.{name} {} -> absent", shown(old))),
         }
     }
     let added =
         identity.params.sent().iter().filter(|(name, _)| !record.params.contains_key(*name));
-    found.extend(added.map(|(name, new)| format!("params.{name} absent -> {new}")));
+    found.extend(added.map(|(name, new)| format!("params.{name} absent -> {}", shown(new))));
     let (old, new) = (&record.messages, &identity.request.messages);
     let mut common = 0_usize;
     for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {

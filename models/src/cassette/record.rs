@@ -35,6 +35,8 @@ pub(crate) struct Identity<'a> {
 struct Keyed<'a> {
     model: &'a str,
     params: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
     provider: &'a str,
     v: u32,
 }
@@ -47,19 +49,32 @@ impl<'a> Identity<'a> {
         params: &'a Parameters,
         request: &'a Request,
     ) -> Self {
-        let key = key(provider, model, params.sent(), &request.messages);
+        let key = key(provider, model, params.sent(), path(request), &request.messages);
         Self { provider, model, params, request, key }
     }
 
     /// Returns the key of the request with all parameters, if some were dropped.
     pub(super) fn asked_key(&self) -> Option<String> {
-        let asked = || key(self.provider, self.model, self.params.asked(), &self.request.messages);
+        let (request, asked) = (self.request, self.params.asked());
+        let asked = || key(self.provider, self.model, asked, path(request), &request.messages);
         (!self.params.dropped().is_empty()).then(asked)
     }
 
-    /// Digest of the messages alone. It is not needed to replay the reply of a known model.
+    /// Digest of the messages alone, or of a whole forwarded request. It is not needed to replay the reply of a known model.
     pub(crate) fn prompt_sha(&self) -> String {
-        canonical_sha(&self.request.messages)
+        prompt_sha(path(self.request), self.params.sent(), &self.request.messages)
+    }
+}
+
+/// Returns the path of a forwarded request.
+pub(super) fn path(request: &Request) -> Option<&'static str> {
+    request.forwarded.as_ref().map(|it| it.api.path())
+}
+
+fn prompt_sha(path: Option<&str>, params: &Map<String, Value>, messages: &Messages) -> String {
+    match path {
+        Some(path) => canonical_sha(&(path, params)),
+        None => canonical_sha(messages),
     }
 }
 
@@ -68,9 +83,21 @@ pub(super) fn key(
     provider: &str,
     model: &str,
     params: &Map<String, Value>,
+    path: Option<&str>,
     messages: &Messages,
 ) -> String {
-    messages.sha_with(&Keyed { model, params, provider, v: VERSION })
+    messages.sha_with(&Keyed { model, params, path, provider, v: VERSION })
+}
+
+/// Beginning of a digest that replaces a value of a forwarded request.
+const DIGEST: &str = "sha256:";
+
+/// Returns what a record has instead of a value that may contain texts of a conversation.
+pub(super) fn without_text(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        _ => format!("{DIGEST}{}", canonical_sha(value)).into(),
+    }
 }
 
 /// One line of a cassette.
@@ -87,7 +114,10 @@ pub struct Record {
     pub provider: String,
     /// Model.
     pub model: String,
-    /// Parameters as they were sent.
+    /// Path of the request of a program that was sent as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Parameters as they were sent; all of a request with a path.
     pub params: Map<String, Value>,
     /// Names of parameters that were dropped because the server refused them, by the key of the request that had them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -137,6 +167,9 @@ pub struct StoredReply {
     /// SHA-256 of the thinking, which is never read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_sha: Option<String>,
+    /// Whole answer to a request with a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
 }
 
 impl StoredReply {
@@ -148,6 +181,7 @@ impl StoredReply {
             refusal: self.refusal.clone(),
             usage: self.usage,
             model_reported: self.model_reported.clone(),
+            body: self.body.clone(),
         }
     }
 }
@@ -162,13 +196,19 @@ impl Record {
                 parts => Some(canonical_sha(&parts)),
             },
         };
+        let path = path(identity.request);
+        let mut params = identity.params.sent().clone();
+        if path.is_some() && !stores_text {
+            params.values_mut().for_each(|value| *value = without_text(value));
+        }
         Self {
             v: VERSION,
             key: identity.key.clone(),
             sample: identity.request.sample,
             provider: identity.provider.to_owned(),
             model: identity.model.to_owned(),
-            params: identity.params.sent().clone(),
+            path: path.map(str::to_owned),
+            params,
             dropped: BTreeMap::new(),
             metric: identity.request.metric.clone(),
             prompt_sha: identity.prompt_sha(),
@@ -180,6 +220,7 @@ impl Record {
                 usage: reply.usage,
                 model_reported: reply.model_reported.clone(),
                 thinking_sha: reply.thinking.as_deref().map(|text| sha(text.as_bytes())),
+                body: reply.body.clone(),
             },
         }
     }
@@ -197,13 +238,17 @@ impl Record {
         };
         let messages = self.messages.iter().map(shown).collect::<Option<Vec<_>>>();
         let Some(messages) = messages.map(Messages::from) else { return Ok(()) };
-        if canonical_sha(&messages) != self.prompt_sha {
+        let path = self.path.as_deref();
+        let is_digest = |value: &Value| value.as_str().is_some_and(|it| it.starts_with(DIGEST));
+        let is_partial = self.params.values().any(|value| {
+            value.to_string().contains(REDACTED) || (path.is_some() && is_digest(value))
+        });
+        let is_whole = path.is_none() || !is_partial;
+        if is_whole && prompt_sha(path, &self.params, &messages) != self.prompt_sha {
             return Err("`prompt_sha` is not the digest of its messages");
         }
-        let mut params = self.params.values().map(Value::to_string);
-        let is_redacted =
-            self.model.contains(REDACTED) || params.any(|value| value.contains(REDACTED));
-        if !is_redacted && key(&self.provider, &self.model, &self.params, &messages) != self.key {
+        let key = || key(&self.provider, &self.model, &self.params, path, &messages);
+        if !is_partial && !self.model.contains(REDACTED) && key() != self.key {
             return Err("`key` is not the digest of its model, parameters and messages");
         }
         Ok(())

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{Server, count_at, text_at, unexpected},
+    http::{Server, count_at, text_at, unexpected, whole},
     model::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
-use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
+use crate::{Api, ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
 
 /// Models `anthropic/MODEL` and `claude-*`.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,10 @@ impl Endpoint for Messages {
         Ok(self.server.base().to_owned())
     }
 
+    fn speaks(&self, api: Api) -> bool {
+        api == Api::Messages
+    }
+
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
         no_embeddings(params)?;
         for (name, is_set) in [
@@ -96,13 +100,18 @@ impl Endpoint for Messages {
         parameters: &Map<String, Value>,
         limit: Duration,
     ) -> Result<Reply, ModelError> {
-        request.check_text()?;
+        let headers = [("anthropic-version", VERSION)];
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
+        if let Some(forwarded) = &request.forwarded {
+            body.extend(parameters.clone());
+            let answer = self.server.post("/v1/messages", &headers, &body, limit)?;
+            return whole(forwarded.api, usage(&answer), answer);
+        }
+        request.check_text()?;
         body.extend(request.system().map(|system| ("system".to_owned(), json!(system))));
         body.insert("messages".to_owned(), json!(request.dialogue().collect::<Vec<_>>()));
         body.extend(parameters.clone());
-        let headers = [("anthropic-version", VERSION)];
         reply(&self.server.post("/v1/messages", &headers, &body, limit)?)
     }
 }
@@ -133,6 +142,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         refusal,
         usage: usage(answer),
         model_reported: text_at(answer, "/model"),
+        body: None,
     };
     reply.cut_thinking();
     Ok(reply)

@@ -148,7 +148,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         other => Finish::Other(other.unwrap_or_default().to_owned()),
     };
     let thinking = (!thinking.is_empty()).then(|| thinking.join("\n"));
-    let mut reply = Reply { text, thinking, finish, refusal, usage, model_reported };
+    let mut reply = Reply { text, thinking, finish, refusal, usage, model_reported, body: None };
     reply.cut_thinking();
     Ok(reply)
 }

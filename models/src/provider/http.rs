@@ -16,7 +16,8 @@ use super::{
     resolve::CachingResolver,
 };
 use crate::{
-    ErrorKind, ModelError, Redactor, Secret, certificates::read_certificates, request::sha,
+    Api, ErrorKind, ModelError, Redactor, Reply, Secret, Usage, certificates::read_certificates,
+    request::sha,
 };
 
 /// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
@@ -232,6 +233,19 @@ pub(super) fn unexpected(what: &str) -> ModelError {
     let mut error = ModelError::new(ErrorKind::BadAnswer, format!("the answer has {what}"));
     error.status = Some(200);
     error
+}
+
+/// Returns the reply to a forwarded request, which is the whole answer.
+///
+/// # Errors
+///
+/// The answer has no results.
+pub(super) fn whole(api: Api, usage: Option<Usage>, answer: Value) -> Result<Reply, ModelError> {
+    if !answer.get(api.results()).is_some_and(Value::is_array) {
+        return Err(unexpected(&format!("no list `{}`", api.results())));
+    }
+    let model_reported = text_at(&answer, "/model");
+    Ok(Reply { usage, model_reported, body: Some(answer), ..Reply::default() })
 }
 
 /// Returns a text of an answer, if there is one.

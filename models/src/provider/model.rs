@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{ErrorKind, ModelError, Params, Redactor, Reply, Request, Secret};
+use crate::{Api, ErrorKind, ModelError, Params, Redactor, Reply, Request, Secret};
 
 /// Reads a variable of the environment.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -136,7 +136,12 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
         Duration::from_secs(1)
     }
 
-    /// Returns the parameters as they are sent.
+    /// Returns true if requests in the form of this interface are sent as they are. `false` by default.
+    fn speaks(&self, _api: Api) -> bool {
+        false
+    }
+
+    /// Returns the parameters as they are sent. Those of a [forwarded](Request::forwarded) request are its body.
     ///
     /// # Errors
     ///

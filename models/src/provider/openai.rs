@@ -5,13 +5,16 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{Server, count_at, number_at, text_at, unexpected},
+    http::{Server, count_at, number_at, text_at, unexpected, whole},
     model::{Endpoint, Provider, Settings, parameters_set},
 };
-use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
+use crate::{Api, ErrorKind, Finish, Forwarded, ModelError, Params, Reply, Request, Usage};
 
 /// Parameter of requests for vectors, which distinguishes their keys from those of chats.
 const EMBEDDING: &str = "encoding_format";
+
+/// Path of chats.
+const CHAT: &str = "/chat/completions";
 
 /// An OpenAI-compatible server.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +141,7 @@ impl Provider for OpenAi {
         Ok(Arc::new(Chat {
             provider: self.name,
             model: self.sent(model).unwrap_or(model).to_owned(),
-            path: "/chat/completions".to_owned(),
+            path: CHAT.to_owned(),
             max_tokens: if self.name == "openai" { "max_completion_tokens" } else { "max_tokens" },
             server,
         }))
@@ -170,6 +173,15 @@ impl Endpoint for Chat {
 
     fn identity(&self) -> Result<String, String> {
         Ok(format!("{}{}", self.server.base(), self.path))
+    }
+
+    fn speaks(&self, api: Api) -> bool {
+        match api {
+            Api::ChatCompletions | Api::Embeddings => true,
+            // Azure has it at another address.
+            Api::Responses => self.path == CHAT,
+            Api::Messages => false,
+        }
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
@@ -204,10 +216,15 @@ impl Endpoint for Chat {
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
         body.extend(parameters.clone());
+        if let Some(Forwarded { api, .. }) = &request.forwarded {
+            let path = self.path.replace(CHAT, api.path());
+            let answer = self.server.post(&path, &[], &body, limit)?;
+            return whole(*api, usage(&answer), answer);
+        }
         if request.params.is_embedding {
             let texts = request.messages.iter().map(|message| json!(message.content));
             body.insert("input".to_owned(), texts.collect());
-            let path = self.path.replace("/chat/completions", "/embeddings");
+            let path = self.path.replace(CHAT, Api::Embeddings.path());
             return vectors(&self.server.post(&path, &[], &body, limit)?, request.messages.len());
         }
         body.insert("messages".to_owned(), json!(request.messages));
@@ -245,6 +262,15 @@ fn vectors(answer: &Value, count: usize) -> Result<Reply, ModelError> {
 /// Returns the tokens, if all of those that count are known.
 fn usage(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage")?;
+    // The names of responses.
+    if let Some(input) = usage.get("input_tokens") {
+        return Some(Usage {
+            input: input.as_u64()?,
+            output: count_at(usage, "/output_tokens")?,
+            cached: number_at(usage, "/input_tokens_details/cached_tokens"),
+            reasoning: number_at(usage, "/output_tokens_details/reasoning_tokens"),
+        });
+    }
     Some(Usage {
         input: usage.get("prompt_tokens")?.as_u64()?,
         output: count_at(usage, "/completion_tokens")?,
@@ -299,6 +325,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         refusal,
         usage: usage(answer),
         model_reported: text_at(answer, "/model"),
+        body: None,
     };
     reply.cut_thinking();
     Ok(reply)

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value};
 
 use super::model::{Endpoint, Provider, Settings};
-use crate::{ErrorKind, ModelError, Params, Reply, Request};
+use crate::{Api, ErrorKind, ModelError, Params, Reply, Request};
 
 /// The model `replay`. Its requests are found by their messages alone, whichever model was recorded.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,11 @@ impl Endpoint for Replay {
 
     fn identity(&self) -> Result<String, String> {
         Ok(String::new())
+    }
+
+    /// The recording decides.
+    fn speaks(&self, _: Api) -> bool {
+        true
     }
 
     fn parameters(&self, _: &Params) -> Result<Map<String, Value>, ModelError> {

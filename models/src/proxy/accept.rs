@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_io_timeout::TimeoutWriter;
 
-use super::routes::{self, Evaluations};
+use super::{evaluations::Evaluations, routes};
 
 /// Time limit for the head of a request, and for the client to take the next bytes of a response.
 const STALLED: Duration = Duration::from_secs(30);

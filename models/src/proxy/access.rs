@@ -11,7 +11,7 @@ use std::{
 
 use rust_decimal::Decimal;
 
-use super::ProxiedModel;
+use super::{fault::Fault, model::ProxiedModel};
 use crate::{Answer, RecordId, Usage, clock::lock};
 
 /// Models that an evaluation may ask, and how often.
@@ -48,6 +48,15 @@ impl Offer {
         }
     }
 
+    /// Returns the position of the model of that name, else of the model that is offered under another name.
+    pub(super) fn find_model(&self, name: &str) -> Option<usize> {
+        let is_label = |label: &str| {
+            label == name || label.split_once('/').is_some_and(|(_, model)| model == name)
+        };
+        let by_label = || self.models.iter().position(|(_, model)| is_label(&model.label()));
+        self.find(Some(name)).or_else(by_label)
+    }
+
     pub(super) fn names(&self) -> Vec<&str> {
         self.models.iter().map(|(name, _)| &**name).collect()
     }
@@ -75,6 +84,9 @@ pub struct ProxyUsage {
     pub cost: Option<Decimal>,
     /// Models that were asked, as provider and model, sorted.
     pub models: Vec<String>,
+    /// Message of the first call that a cassette has no reply to and that must not be asked. What the program makes of it is no
+    /// result.
+    pub not_recorded: Option<String>,
     /// Recordings of the answers, whether a cassette is used or not.
     pub recordings: BTreeSet<RecordId>,
 }
@@ -89,6 +101,8 @@ impl ProxyUsage {
         self.unfinished = self.unfinished.saturating_add(later.unfinished);
         self.refused = self.refused.saturating_add(later.refused);
         self.first_error = self.first_error.or(later.first_error);
+        // An answer of a later attempt needs no reply that an earlier one missed.
+        self.not_recorded = later.not_recorded;
         self.tokens.add(&later.tokens);
         self.add_cost(later.cost);
         for model in later.models {
@@ -150,8 +164,8 @@ struct State {
     is_closed: bool,
     /// Number of the first sample.
     first_sample: u32,
-    /// Next sample of equal questions, by model and texts: each is a sample of its own.
-    samples: HashMap<(usize, String, String), u32>,
+    /// Next sample of equal requests, by model and digest: each is a sample of its own.
+    samples: HashMap<(usize, String), u32>,
 }
 
 /// A call that was made.
@@ -162,14 +176,17 @@ pub(super) struct Made {
 
 impl Made {
     /// Counts the end of the call, once.
-    fn end(&self, usage: &mut ProxyUsage, error: Option<&str>) {
+    fn end(&self, usage: &mut ProxyUsage, fault: Option<&Fault>) {
         if self.has_ended.swap(true, Ordering::Relaxed) {
             return;
         }
         usage.unfinished = usage.unfinished.saturating_sub(1);
-        if let Some(error) = error {
+        if let Some(fault) = fault {
             usage.failed = usage.failed.saturating_add(1);
-            usage.first_error.get_or_insert_with(|| error.to_owned());
+            usage.first_error.get_or_insert_with(|| fault.message.clone());
+            if fault.is_not_recorded() {
+                usage.not_recorded.get_or_insert_with(|| fault.message.clone());
+            }
         }
     }
 }
@@ -224,12 +241,11 @@ impl Account {
         lock(&self.0).first_sample = first;
     }
 
-    /// Returns the sample of a call: the number of earlier calls with the same texts, from the first sample on. Counts the call.
-    pub(super) fn sample(&self, model: usize, system: &str, question: &str) -> u32 {
+    /// Returns the sample of a call: the number of earlier calls with the same request, from the first sample on. Counts the call.
+    pub(super) fn sample(&self, model: usize, digest: String) -> u32 {
         let mut state = lock(&self.0);
         let first = state.first_sample;
-        let key = (model, system.to_owned(), question.to_owned());
-        let next = state.samples.entry(key).or_insert(first);
+        let next = state.samples.entry((model, digest)).or_insert(first);
         let sample = *next;
         *next = next.saturating_add(1);
         sample
@@ -242,7 +258,7 @@ impl Account {
         made: &Made,
         model: String,
         (answer, sample): (Option<&Answer>, u32),
-        error: Option<&str>,
+        fault: Option<&Fault>,
     ) {
         let mut state = lock(&self.0);
         if state.is_closed {
@@ -255,14 +271,14 @@ impl Account {
             usage.add_cost(answer.cost);
             usage.recordings.extend(answer.key.clone().map(|key| (key, sample)));
         }
-        made.end(usage, error);
+        made.end(usage, fault);
     }
 
     /// Counts a call as failed whose answer is not awaited any more.
-    pub(super) fn give_up(&self, made: &Made, error: &str) {
+    pub(super) fn give_up(&self, made: &Made, fault: &Fault) {
         let mut state = lock(&self.0);
         if !state.is_closed {
-            made.end(&mut state.usage, Some(error));
+            made.end(&mut state.usage, Some(fault));
         }
     }
 

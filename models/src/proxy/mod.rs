@@ -1,4 +1,5 @@
-//! Models for programs: an HTTP server on the loopback interface, in the protocol of AgentV's target proxy.
+//! Models for programs: an HTTP server on the loopback interface, in the protocol of AgentV's target proxy, and in those of the
+//! SDKs of OpenAI and Anthropic.
 //!
 //! A [`ProxyServer`] is one thread for all evaluations of a run. [`ProxyServer::open`] gives an evaluation an address and a
 //! token of its own, so a program that floods its proxy delays no other program; closing the [`Proxy`] closes the address.
@@ -22,17 +23,28 @@
 //! | a body that is too long, too slow | 413, 408 |
 //! | a model that fails; has a spent budget; is too slow | 500; 429; 504 |
 //!
+//! Paths that begin with `/v1/` are those of the SDKs. Their requests are [forwarded](crate::Request::forwarded) as they are to
+//! models that speak the same interface, and translated for others.
+//!
 //! Keys of both generations of AgentV are read and written. A reply that cannot be read as an answer is an error, too.
 
 mod accept;
 mod access;
+mod agentv;
+mod body;
+mod evaluations;
+mod fault;
 mod json;
 mod model;
 #[cfg(target_os = "linux")]
 mod receive;
 mod routes;
+mod sdk;
 mod server;
+mod token;
 
 pub use access::{Offer, ProxyUsage};
 pub use model::{BrokeredModel, ProxiedModel};
-pub use server::{ListenerReceiver, Proxy, ProxyServer, VARIABLES, names_proxy, receiver_name};
+pub use server::{
+    ListenerReceiver, Proxy, ProxyServer, SDK_VARIABLES, VARIABLES, names_proxy, receiver_name,
+};

@@ -2,12 +2,22 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use crate::{Answer, Broker, Budget, Call, Endpoint, ModelError, Params, Request};
+use crate::{Answer, Api, Broker, Budget, Call, Endpoint, ModelError, Params, Request};
 
 /// A model that programs may ask.
 pub trait ProxiedModel: fmt::Debug + Send + Sync {
     /// Returns provider and model, for reports.
     fn label(&self) -> String;
+
+    /// Returns true if requests in the form of this interface can be [forwarded](Request::forwarded). `false` by default.
+    fn speaks(&self, _api: Api) -> bool {
+        false
+    }
+
+    /// Returns the parameters of questions that have none of their own. None by default.
+    fn params(&self) -> Params {
+        Params::default()
+    }
 
     /// Asks the model, which blocks. `limit` is the time that the program waits; a later answer is lost.
     ///
@@ -24,7 +34,7 @@ pub struct BrokeredModel {
     pub broker: Arc<Broker>,
     /// Model.
     pub endpoint: Arc<dyn Endpoint>,
-    /// Parameters of every request.
+    /// Parameters of questions that have none of their own.
     pub params: Params,
     /// Budgets that count every request.
     pub budgets: Vec<Budget>,
@@ -43,8 +53,15 @@ impl ProxiedModel for BrokeredModel {
         format!("{}/{}", self.endpoint.provider(), self.endpoint.model())
     }
 
+    fn speaks(&self, api: Api) -> bool {
+        self.endpoint.speaks(api)
+    }
+
+    fn params(&self) -> Params {
+        self.params.clone()
+    }
+
     fn ask(&self, request: Request, limit: Duration) -> Result<Answer, ModelError> {
-        let request = Request { params: self.params.clone(), ..request };
         self.broker.ask(&Call {
             budgets: &self.budgets,
             time_limit: Some(limit),

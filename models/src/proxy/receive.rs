@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     accept::{NO_ROOM, accept},
-    routes::Evaluations,
+    evaluations::Evaluations,
 };
 
 /// Binds an abstract Unix socket.

@@ -16,7 +16,9 @@ use tokio::{
 use super::{
     accept::accept,
     access::{Account, Offer, ProxyUsage},
-    routes::{Evaluation, Evaluations},
+    evaluations::{Evaluation, Evaluations},
+    sdk,
+    token::{Tokens, random_name},
 };
 
 /// Names of the variables with the address and the token, of both generations of AgentV.
@@ -25,11 +27,16 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
 ];
 
+/// Names of the variables with the address and the token that the SDKs of model servers read.
+pub const SDK_VARIABLES: [(&str, &str); 2] =
+    [("OPENAI_BASE_URL", "OPENAI_API_KEY"), ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")];
+
 /// Returns true if a message of a program is about missing variables: it names one of them, or an address that
 /// JavaScript made of a missing one.
 #[must_use]
 pub fn names_proxy(message: &str) -> bool {
-    let variables = VARIABLES.iter().flat_map(|(url, token)| [*url, *token]);
+    let keys = SDK_VARIABLES.iter().map(|(_, key)| *key);
+    let variables = VARIABLES.iter().flat_map(|(url, token)| [*url, *token]).chain(keys);
     variables.chain(["undefined/invoke", "undefined/info"]).any(|sign| message.contains(sign))
 }
 
@@ -43,6 +50,7 @@ const THREADS: usize = 512;
 #[derive(Debug)]
 pub struct ProxyServer {
     runtime: Handle,
+    tokens: Arc<Tokens>,
     /// Dropped to end the thread.
     _running: oneshot::Sender<()>,
 }
@@ -54,6 +62,7 @@ impl ProxyServer {
     ///
     /// The system has no thread or no descriptor left.
     pub fn start() -> io::Result<Self> {
+        let tokens = Arc::new(Tokens::new()?);
         let (running, ended) = oneshot::channel::<()>();
         let (started, runtime) = mpsc::sync_channel(1);
         thread::Builder::new().name("target-proxy".to_owned()).spawn(move || {
@@ -70,7 +79,7 @@ impl ProxyServer {
             }
         })?;
         let runtime = runtime.recv().map_err(io::Error::other)??;
-        Ok(Self { runtime, _running: running })
+        Ok(Self { runtime, tokens, _running: running })
     }
 
     /// Opens a proxy for one evaluation, with a port chosen by the system and a new token.
@@ -79,11 +88,11 @@ impl ProxyServer {
     ///
     /// The system has no port, no descriptor or no random bytes left.
     pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
-        let token = token()?;
+        let token = self.tokens.issue()?;
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let registered = Arc::<Evaluations>::default();
+        let registered = Arc::new(Evaluations::new(Arc::clone(&self.tokens)));
         let accepting = accept(listener, Arc::clone(&registered), CONNECTIONS);
         let place = Place::Own(self.runtime.spawn(accepting).abort_handle());
         Ok(Proxy::new(offer, token, (address, place), registered))
@@ -105,7 +114,8 @@ impl ProxyServer {
         port: u16,
         evaluations: usize,
     ) -> io::Result<ListenerReceiver> {
-        let registered = Arc::<Evaluations>::default();
+        let tokens = Arc::clone(&self.tokens);
+        let registered = Arc::new(Evaluations::new(Arc::clone(&tokens)));
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         #[cfg(target_os = "linux")]
         {
@@ -114,11 +124,11 @@ impl ProxyServer {
             let socket = super::receive::bind(name)?;
             let receiving = super::receive::run(socket, Arc::clone(&registered), connections);
             let receiving = self.runtime.spawn(receiving).abort_handle();
-            Ok(ListenerReceiver { address, registered, receiving })
+            Ok(ListenerReceiver { address, tokens, registered, receiving })
         }
         #[cfg(not(target_os = "linux"))]
         {
-            let _ = (name, evaluations, address, registered);
+            let _ = (name, evaluations, address, tokens, registered);
             Err(io::ErrorKind::Unsupported.into())
         }
     }
@@ -131,6 +141,7 @@ impl ProxyServer {
 #[derive(Debug)]
 pub struct ListenerReceiver {
     address: SocketAddr,
+    tokens: Arc<Tokens>,
     registered: Arc<Evaluations>,
     receiving: AbortHandle,
 }
@@ -143,7 +154,7 @@ impl ListenerReceiver {
     /// The system has no random bytes left.
     pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
         let place = (self.address, Place::Shared);
-        Ok(Proxy::new(offer, token()?, place, Arc::clone(&self.registered)))
+        Ok(Proxy::new(offer, self.tokens.issue()?, place, Arc::clone(&self.registered)))
     }
 }
 
@@ -159,14 +170,7 @@ impl Drop for ListenerReceiver {
 ///
 /// The system has no random bytes left.
 pub fn receiver_name() -> io::Result<String> {
-    Ok(format!("evaluator-proxy-{}", token()?))
-}
-
-/// Returns 32 random bytes as hexadecimal digits.
-fn token() -> io::Result<String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("evaluator-proxy-{}", random_name()?))
 }
 
 /// The proxy of one evaluation. Dropping it closes its connections, and its address if it has one of its own.
@@ -228,10 +232,15 @@ impl Proxy {
         &self.token
     }
 
-    /// Returns the variables that tell a program address and token, for clients of both generations.
+    /// Returns the variables that tell a program address and token, for clients of both generations and for SDKs.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let values = VARIABLES.map(|(url, token)| [(url, self.url()), (token, self.token.clone())]);
-        values.into_iter().flatten()
+        // OpenAI's SDKs add the path of a request to the prefix, Anthropic's add the prefix themselves.
+        let openai = self.url() + sdk::PREFIX.trim_end_matches('/');
+        let [(base, key), (other_base, other_key)] = SDK_VARIABLES;
+        let sdks = [(base, key, openai), (other_base, other_key, self.url())];
+        let agentv = VARIABLES.map(|(url, token)| (url, token, self.url()));
+        let all = agentv.into_iter().chain(sdks);
+        all.flat_map(|(url, token, value)| [(url, value), (token, self.token.clone())])
     }
 
     /// Closes the proxy and returns what was asked. Later requests are not answered.

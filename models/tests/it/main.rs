@@ -10,5 +10,6 @@ mod failures;
 mod limits;
 mod proxy;
 mod received;
+mod sdk_requests;
 mod server;
 mod wire;

@@ -296,8 +296,12 @@ fn tokens_are_random_and_those_of_other_evaluations_do_not_work() {
             [
                 ("AGENTV_TARGET_PROXY_URL", url.clone()),
                 ("AGENTV_TARGET_PROXY_TOKEN", token.clone()),
-                ("AGENTV_PROVIDER_PROXY_URL", url),
+                ("AGENTV_PROVIDER_PROXY_URL", url.clone()),
                 ("AGENTV_PROVIDER_PROXY_TOKEN", token.clone()),
+                ("OPENAI_BASE_URL", format!("{url}/v1")),
+                ("OPENAI_API_KEY", token.clone()),
+                ("ANTHROPIC_BASE_URL", url),
+                ("ANTHROPIC_API_KEY", token.clone()),
             ]
         );
         assert!(!format!("{proxy:?}").contains(&token));

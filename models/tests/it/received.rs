@@ -67,6 +67,8 @@ fn a_token_opens_its_evaluation_at_every_listener_until_it_ends() {
     let ended = one.token().to_owned();
     assert_eq!(one.close().calls, 0);
     assert_eq!([&ended, other.token()].map(|it| first.info(it)), [401, 200]);
+    let request = head("GET /v1/models", &ended, 0);
+    assert_eq!(send(&first.address, request.as_bytes()).unwrap().0, 410);
 }
 
 #[test]

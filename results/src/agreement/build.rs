@@ -122,7 +122,7 @@ impl Agreement {
 }
 
 /// Returns the number of an evaluator.
-fn known(talks: &Talks, name: &str) -> Result<usize, AgreementError> {
+pub(super) fn known(talks: &Talks, name: &str) -> Result<usize, AgreementError> {
     talks.evaluators.iter().position(|it| it == name).ok_or_else(|| {
         let names = talks.evaluators.join(", ");
         AgreementError::Nothing(format!("the run has no evaluator `{name}`; it has {names}"))

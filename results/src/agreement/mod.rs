@@ -8,6 +8,7 @@
 //! | `raters` | what several people say about a conversation together |
 //! | `measure` | an evaluator against a reference |
 //! | `decide` | whether kappa is high enough |
+//! | `sheet` | conversations for people to label |
 //! | `build` | all evaluators |
 
 mod build;
@@ -16,6 +17,7 @@ mod matching;
 mod measure;
 mod model;
 mod raters;
+mod sheet;
 mod talks;
 
 #[cfg(test)]
@@ -25,3 +27,4 @@ pub use model::{
     Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
     KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, UnmatchedLabel,
 };
+pub use sheet::{Sheet, SheetRow, SheetSettings};

@@ -40,7 +40,7 @@ pub(super) fn read(
             header = Some(names);
             continue;
         };
-        let cells = names.iter().cloned().zip(row.iter().map(str::to_owned)).collect();
+        let cells = names.iter().cloned().zip(row.iter().map(unmarked)).collect();
         Record { place: place(line), fields: cells }.add(is_score, meanings, labels)?;
     }
     Ok(())
@@ -78,6 +78,12 @@ fn check(names: &[String], is_score: bool) -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// Returns a cell without the mark that keeps spreadsheets from taking it for a formula.
+fn unmarked(cell: &str) -> String {
+    let rest = cell.strip_prefix('\'').filter(|rest| rest.starts_with(['=', '+', '-', '@']));
+    rest.unwrap_or(cell).to_owned()
 }
 
 fn message(error: &csv::Error) -> String {

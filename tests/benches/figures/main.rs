@@ -13,7 +13,7 @@
 //! | `growth` | more and more conversations |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
-//! | `statistics` | gates, comparisons and overviews of saved runs |
+//! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory

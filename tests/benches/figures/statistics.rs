@@ -1,4 +1,4 @@
-//! Gates, comparisons and overviews of saved runs.
+//! Gates, comparisons, overviews and agreement of saved runs.
 
 use std::{
     fs,
@@ -20,6 +20,9 @@ const TRACES: usize = 20_000;
 /// Conversations of an overview, and the lines that it may have.
 const SHOWN: usize = 2_000;
 const LINES: usize = 60;
+
+/// Labels of people, a conversation for each.
+const LABELS: usize = 10_000;
 
 /// Seconds of 9,999 flips of 1,000 differences.
 const FLIPS: f64 = 0.15;
@@ -51,6 +54,7 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
     let compared = bench.measure_warm("compared.txt", 5, &compare);
     table.add(&format!("comparison of two such runs of {number} evaluations"), None, aim, compared);
     overview(&runs, table);
+    agreement(&runs, table);
     gated(&runs, table);
     flips(table);
 }
@@ -97,6 +101,24 @@ fn overview(runs: &Runs<'_>, table: &mut Table) {
         "",
         &verdict(shown.wall <= aim && lines <= LINES),
     ]);
+}
+
+/// Measures an evaluator against labels, a tenth of which say something else.
+fn agreement(runs: &Runs<'_>, table: &mut Table) {
+    let bench = runs.bench;
+    let file = runs.save_some("labelled", LABELS, recording::write_offers);
+    let label = |number: usize| {
+        let word = if number % 10 < 3 { "fail" } else { "pass" };
+        format!("{number:032x},{word}\n")
+    };
+    let labels = bench.directory.file("labels.csv");
+    let rows: String = (1..=LABELS).map(label).collect();
+    fs::write(&labels, format!("trace_id,label\n{rows}")).unwrap();
+    let evaluator = [Path::new("--evaluator"), Path::new(EVALUATORS[0])];
+    let agree = [&[Path::new("agree"), &*labels, &*file][..], &evaluator].concat();
+    let measured = bench.measure_warm("agreed.txt", 5, &bench.saved(agree));
+    let aim = Aim { wall: Some(1.0), peak: None };
+    table.add(&format!("agreement with {LABELS} labels"), None, aim, measured);
 }
 
 /// Measures a run with a gate and one without, by turns.

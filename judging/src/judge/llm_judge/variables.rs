@@ -7,7 +7,8 @@ use super::messages::{answer_messages, user_messages};
 use crate::judge::{
     Case, JudgedTurn, Order,
     material::{
-        agent_instructions, dialogue, grounding, response, steps, tool_calls, tool_declarations,
+        agent_instructions, dialogue, grounding, marked, response, steps, tool_calls,
+        tool_declarations,
     },
     scheme::Scheme,
 };
@@ -89,7 +90,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "conversation",
         aliases: &["user_agent_dialogue"],
-        description: "All turns up to the judged one: messages, tool calls and their responses, a line each.",
+        description: "All turns up to the judged one: messages, tool calls and their responses, a line each. Further lines of a message begin with `> `, so that no message can go on as another one.",
         parts: ALL,
         value: |scene| Ok(dialogue(&scene.case.actual[..scene.end()])),
     },
@@ -227,12 +228,12 @@ impl Scene<'_> {
     }
 }
 
-/// Returns the text of the only turn, or the texts of all turns below their numbers.
+/// Returns the text of the only turn, or the texts of all turns below their numbers, with a mark before each line.
 pub(super) fn each(turns: &[JudgedTurn], text: impl Fn(&JudgedTurn) -> String) -> String {
     if let [turn] = turns {
         return text(turn);
     }
     let texts = turns.iter().enumerate();
-    let texts = texts.map(|(index, turn)| format!("Turn {}:\n{}", index + 1, text(turn)));
+    let texts = texts.map(|(index, turn)| format!("Turn {}:\n{}", index + 1, marked(&text(turn))));
     texts.collect::<Vec<_>>().join("\n\n")
 }

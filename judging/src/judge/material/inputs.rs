@@ -180,7 +180,10 @@ pub(in crate::judge) fn context(turn: &JudgedTurn, event: usize) -> String {
     let searched = &events[..events.len().min(event + 1)];
     let mut sections = vec![
         format!("Developer instructions:\n{}\n", instructions.join("\n\n")),
-        format!("User prompt:\n{}\n", turn.user_text().unwrap_or_else(|| "None".to_owned())),
+        format!(
+            "User prompt:\n{}\n",
+            marked(&turn.user_text().unwrap_or_else(|| "None".to_owned()))
+        ),
         format!("Tool definitions:\n{}\n", tool_declarations(turn.agents.as_deref())),
         format!("Grounding metadata:\n{}\n", grounding(searched)),
     ];
@@ -188,7 +191,7 @@ pub(in crate::judge) fn context(turn: &JudgedTurn, event: usize) -> String {
     for content in before.filter_map(|event| event.content.as_ref()) {
         let text = content.texts().join("\n");
         if !text.is_empty() {
-            sections.push(format!("{text}\n"));
+            sections.push(format!("{}\n", marked(&text)));
         }
         let calls: Vec<Value> = content.calls().map(call).collect();
         let outputs: Vec<Value> = content.responses().map(tool_response).collect();
@@ -201,12 +204,30 @@ pub(in crate::judge) fn context(turn: &JudgedTurn, event: usize) -> String {
     sections.join("\n")
 }
 
-/// Returns a whole conversation, one message or tool call per line.
+/// Mark of the lines of a message among lines that are not its author's: without it, a text could go on as the message of
+/// somebody else, or as the response of a tool.
+const MARK: &str = "> ";
+
+/// Characters that begin another line, as Unicode has them.
+const BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// Returns a text with the mark before each of its lines.
+pub(in crate::judge) fn marked(text: &str) -> String {
+    format!("{MARK}{}", continued(text))
+}
+
+/// Returns a text with the mark before each of its lines but the first one.
+pub(in crate::judge) fn continued(text: &str) -> String {
+    let lines = text.replace("\r\n", "\n");
+    lines.split(BREAKS).collect::<Vec<_>>().join(&format!("\n{MARK}"))
+}
+
+/// Returns a whole conversation: each message and tool call begins a line, and the further lines of a message have a mark.
 pub(in crate::judge) fn dialogue(turns: &[JudgedTurn]) -> String {
     let mut lines = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
         let number = index + 1;
-        let said = |content: &Content| content.texts().join(" ");
+        let said = |content: &Content| continued(&content.texts().join(" "));
         if let Some(text) = turn.user.as_ref().map(said).filter(|text| !text.is_empty()) {
             lines.push(format!("USER TURN {number}: {text}"));
         }

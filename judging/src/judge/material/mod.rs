@@ -8,8 +8,8 @@ mod turn;
 #[cfg(test)]
 pub(super) use inputs::{NO_GROUNDING, NO_STEPS, NO_TOOLS};
 pub(super) use inputs::{
-    agent_definitions, agent_instructions, context, developer_instructions, dialogue, grounding,
-    response, steps, tool_calls, tool_declarations,
+    agent_definitions, agent_instructions, context, continued, developer_instructions, dialogue,
+    grounding, marked, response, steps, tool_calls, tool_declarations,
 };
 #[cfg(test)]
 pub(super) use recorded::ordered;

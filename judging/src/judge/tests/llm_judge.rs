@@ -3,7 +3,7 @@
 use evaluator_json::{Value, parse};
 use evaluator_traces::conversation::{ToolCall, Turn, TurnPart};
 
-use super::prompts::{INJECTIONS, delimiter, system_and_user, without_blocks};
+use super::prompts::{INJECTIONS, delimiter, system_and_user, unmarked, without_blocks};
 use crate::judge::{
     Answer, Asked, Case, Conclusion, Criterion, Judge, JudgedTurn, Judgement, Member, Order, Panel,
     Refusal, Rules,
@@ -286,7 +286,10 @@ fn prompts_show_what_their_variables_name() {
     ] {
         assert_eq!(value(name, Scope::Turn), expected, "{name}");
     }
-    assert_eq!(value("response", Scope::Conversation), "Turn 1:\nAt 22:40.\n\nTurn 2:\nAt 23:10.");
+    assert_eq!(
+        value("response", Scope::Conversation),
+        "Turn 1:\n> At 22:40.\n\nTurn 2:\n> At 23:10."
+    );
     assert!(value("conversation", Scope::Turn).contains("USER TURN 2: And back?"));
     assert!(value("tool_steps", Scope::Turn).contains("\"tool_response\""));
     assert!(value("output_messages", Scope::Turn).contains("\"tool\": \"ferry\""));
@@ -369,7 +372,10 @@ fn injections_stay_inside_their_block_in_every_prompt() {
             let (changed, found) = without_blocks(user);
             assert_eq!(changed, outside, "{injection:?}");
             assert_eq!(found.len(), blocks.len(), "{injection:?}");
-            assert!(found.iter().any(|block| block.contains(injection.trim())), "{injection:?}");
+            assert!(
+                found.iter().any(|block| unmarked(block).contains(injection.trim())),
+                "{injection:?}"
+            );
             assert_ne!(delimiter(user), delimiter(material));
         }
     }

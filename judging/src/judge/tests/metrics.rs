@@ -147,6 +147,13 @@ fn compare(judgement: &Judgement, threshold: f64, expected: &Value) -> Result<()
 /// Returns the variables of a question as the vectors have them.
 pub(super) fn inputs(question: &Question) -> Value {
     let variables = question.variables.iter().map(|(name, value)| {
+        // ADK has no mark before the lines of a message.
+        let value = match *name {
+            "context" | "user_agent_dialogue" | "conversation_history" => {
+                value.replace("\n> ", "\n")
+            }
+            _ => value.clone(),
+        };
         let value = match value.as_str() {
             NO_TOOLS => "<NO TOOLS>".to_owned(),
             NO_STEPS => "<NO STEPS>".to_owned(),

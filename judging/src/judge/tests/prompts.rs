@@ -41,6 +41,11 @@ pub(super) fn system_and_user(messages: &[Message]) -> (&str, &str) {
     (&system.content, &user.content)
 }
 
+/// Returns a block without the marks before lines of messages.
+pub(super) fn unmarked(block: &str) -> String {
+    block.replace("\n> ", "\n")
+}
+
 /// Returns the text with each fenced block replaced by its name, and the content of the blocks.
 pub(super) fn without_blocks(text: &str) -> (String, Vec<String>) {
     let (mut outside, mut blocks) = (String::new(), Vec::new());

@@ -13,6 +13,7 @@ mod evaluators;
 mod expected;
 mod faults;
 mod hosts;
+mod injection;
 mod native;
 mod page;
 mod place;

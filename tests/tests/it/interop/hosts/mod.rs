@@ -92,12 +92,12 @@ pub(crate) fn installed() -> (Vec<Box<dyn Host>>, Vec<&'static str>) {
 }
 
 /// The last word of the output of `--version`.
-fn version_of(program: &Path) -> String {
+pub(crate) fn version_of(program: &Path) -> String {
     said(program, ["--version"])
 }
 
 /// The release of a package that a Python interpreter has.
-fn version_in(python: &Path, package: &str) -> String {
+pub(crate) fn version_in(python: &Path, package: &str) -> String {
     let program = format!("import importlib.metadata as m; print(m.version('{package}'))");
     said(python, ["-c", &program])
 }

@@ -1,0 +1,111 @@
+//! `evaluator agree`: evaluators of a saved run against labels of people, or against each other.
+
+use std::path::{Path, PathBuf};
+
+use evaluator_host::{
+    files::{WriteOptions, atomic_write},
+    json,
+    report::{Agreement, AgreementError, Labels, Report, Sheet, Verdict, read_labels, run_file},
+    verdict::Standing,
+};
+
+use super::{broken, print, unusable, written::Written};
+use crate::{
+    args::{AgreeArgs, AgreementForm, AgreementOutput},
+    exit, render,
+};
+
+const AGREEMENT: Written = Written("agreement");
+
+/// Compares evaluators with labels or with each other, or writes what is to be labelled. Returns the exit code.
+pub(super) fn agree(args: &AgreeArgs) -> Result<u8, u8> {
+    let (run, label_files) = args.files().map_err(unusable)?;
+    let files = args.output.iter().filter_map(|output| output.file.as_ref());
+    let mut inputs: Vec<&Path> = label_files.iter().map(PathBuf::as_path).collect();
+    inputs.push(run);
+    AGREEMENT.begin(files, &inputs)?;
+    let labels = match label_files {
+        [] => None,
+        files => {
+            let meanings = args.meanings().map_err(unusable)?;
+            Some(read_labels(files, &meanings).map_err(unusable)?)
+        }
+    };
+    let report = run_file::read(&[run.to_owned()], false).map_err(unusable)?;
+    if let Some(file) = &args.sheet {
+        return sheet(args, &report, file);
+    }
+    compare(args, run, &report, labels.as_ref())
+}
+
+fn compare(
+    args: &AgreeArgs,
+    run: &Path,
+    report: &Report,
+    labels: Option<&Labels>,
+) -> Result<u8, u8> {
+    let agreement = Agreement::new(report, labels, &args.settings()).map_err(refused)?;
+    let mut codes = vec![match agreement.verdict() {
+        Verdict::Pass => exit::OK,
+        Verdict::Fail => exit::FAILED,
+        Verdict::Inconclusive => exit::INCONCLUSIVE,
+    }];
+    let errors: u64 = agreement.evaluators.iter().map(|it| it.errors).sum();
+    let is_incomplete = report.partial.is_some() || !report.errors.is_empty();
+    if report.standing() == Standing::Errored && (errors > 0 || is_incomplete) {
+        codes.push(exit::ERRORED);
+        let (run, outcome) = (run.display(), render::sentence(report));
+        render::warning(&format!("{run} is a run in which something broke: {outcome}"));
+    }
+    let is_broken = codes.len() > 1;
+    let table = [AgreementOutput { form: AgreementForm::Table, file: None }];
+    let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
+    codes.extend(outputs.iter().map(|output| write(&agreement, output)));
+    let code = exit::worst(codes);
+    render::agreement_verdict(&agreement, is_broken, code);
+    Ok(code)
+}
+
+/// Reports why nothing is compared. Returns the exit code.
+fn refused(error: AgreementError) -> u8 {
+    match error {
+        AgreementError::Unreadable(_) => broken(error),
+        _ => unusable(error),
+    }
+}
+
+/// Writes an agreement in one form. Returns the exit code.
+fn write(agreement: &Agreement, output: &AgreementOutput) -> u8 {
+    let text = match output.form {
+        AgreementForm::Table => render::agreement(agreement),
+        AgreementForm::Markdown => render::agreement_markdown(agreement),
+        AgreementForm::Json => match agreement.to_json() {
+            // ASCII, as the report.
+            Ok(value) => json::to_pretty(&value) + "\n",
+            Err(error) => return broken(format!("the agreement cannot be written: {error}")),
+        },
+    };
+    let text = match output.form {
+        AgreementForm::Json => text,
+        _ => render::printable(&text).into_owned(),
+    };
+    match (&output.file, output.form) {
+        (Some(file), _) => AGREEMENT.write(file, &text).map_or_else(broken, |()| exit::OK),
+        (None, AgreementForm::Json) => print(&text, exit::OK),
+        (None, _) => print(&render::painted(&text), exit::OK),
+    }
+}
+
+/// Writes conversations to label. A file that exists may have labels, and stays as it is.
+fn sheet(args: &AgreeArgs, report: &Report, file: &Path) -> Result<u8, u8> {
+    if file.exists() {
+        let name = file.display();
+        let reason = format!("{name} exists, and may have labels already; name another file");
+        return Err(unusable(reason));
+    }
+    let sheet = Sheet::new(report, &args.sheet_settings()).map_err(refused)?;
+    let written = atomic_write(file, WriteOptions::default(), |out| render::sheet(&sheet, out));
+    written.map_err(|error| broken(format!("cannot write {}: {error}", file.display())))?;
+    render::sheet_verdict(&sheet, file);
+    Ok(exit::OK)
+}
