@@ -9,7 +9,6 @@ no score at all.
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -76,15 +75,12 @@ def evaluated(evaluator, metrics, directory):
     return found, json.loads(report.read_text())
 
 
-def interpreters(evaluator, metrics, directory):
-    """Returns the interpreter of each metric, which `check` names with its environment."""
-    checked = subprocess.run([evaluator, "check", "c.yaml"], cwd=directory, stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = {}
-    for metric in metrics:
-        line = next(line for line in checked.splitlines() if line.split()[1] == metric["name"])
-        environment = re.search(r"virtual environment (\S+?)\)?;?$", line.split("; ")[0].strip())
-        found[metric["name"]] = environment.group(1) + "/bin/python" if environment else sys.executable
-    return found
+def interpreter(library):
+    """Returns the interpreter of the newest environment with a library, which the run has used or made."""
+    cache = os.environ.get("EVALUATOR_CACHE_DIR") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentevals"
+    found = pathlib.Path(cache).glob("venvs/*/lib/python*/site-packages/%s/__init__.py" % library)
+    newest = max(found, key=lambda file: file.stat().st_mtime)
+    return str(newest.parents[4] / "bin" / "python")
 
 
 def direct(python, library, metrics, documents):
@@ -121,12 +117,10 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)
         documents, report = evaluated(evaluator, metrics, directory)
-        pythons = interpreters(evaluator, metrics, directory)
         traces = [trace for trace in report["traces"] if trace["trace_id"] in documents]
         failed = False
         for library in libraries:
-            python = pythons[known[library][0]["name"]]
-            expected = direct(python, library, known[library], [documents[trace["trace_id"]] for trace in traces])
+            expected = direct(interpreter(library), library, known[library], [documents[trace["trace_id"]] for trace in traces])
             for metric in known[library]:
                 name, problems, scored, seen = metric["name"], [], 0, set()
                 for trace, scores in zip(traces, expected[name]):

@@ -123,7 +123,15 @@ class Unfinished(Scorer, ABC):
 
 class Asks(OpenAIScorer):
     def _run_eval_sync(self, output, expected=None, **kwargs):
-        return Score(1.0)
+        import json, urllib.request
+
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+            data=json.dumps({"model": "gpt", "messages": [{"role": "user", "content": output}]}).encode(),
+            headers={"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]},
+        )
+        with urllib.request.urlopen(request) as response:
+            return Score(float(json.load(response)["choices"][0]["message"]["content"] == "yes"))
 
 
 def helper():
@@ -298,6 +306,19 @@ fn retrieved_texts_are_results_of_the_named_tools() {
     let ran = evaluate("").exits(2);
     let message = "needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`";
     assert!(ran.stderr.contains(message), "{}", ran.stderr);
+}
+
+#[test]
+fn a_metric_asks_the_models_of_its_entry() {
+    let Some(directory) = with_libraries() else { return };
+    configure(&directory, "");
+    directory.file("replies", "\"yes\"\n\"no\"\n");
+    let entry = entry("asks", "metric: 'autoevals:Asks', models: {gpt: 'fake:replies'}");
+    directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entry}"));
+    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(0);
+    let metric = &ran.json()["traces"][0]["metrics"][0];
+    assert_eq!(metric["per_invocation_scores"], json!([1.0, 0.0]), "{metric}");
+    assert_eq!(metric["target_proxy"]["call_count"], 2);
 }
 
 #[test]
