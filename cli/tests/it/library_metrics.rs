@@ -513,7 +513,7 @@ fn a_worker_has_a_deadline_for_each_conversation() {
     directory.file("set.json", set(&[("Where?", "Here.")]));
     let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
     let all: Vec<String> = (0..4).flat_map(|index| ran.evaluations(index)).collect();
-    assert_eq!(all, ["match PASSED", "match ERROR timeout", "match FAILED", "match PASSED"]);
+    assert_eq!(all, ["match PASSED", "match ERROR timed_out", "match FAILED", "match PASSED"]);
 }
 
 /// Sources of the tests are in UTF-8, and so is the program that calls a metric.
