@@ -5,6 +5,7 @@ mod compare;
 pub(crate) mod eval_file;
 mod gates;
 mod judge;
+mod mutate;
 mod repro;
 mod run;
 mod values;
@@ -38,6 +39,7 @@ pub(crate) use self::agree::{AgreeArgs, AgreementForm, AgreementOutput};
 pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
+pub(crate) use self::mutate::{MutateArgs, MutationForm, MutationOutput};
 pub(crate) use self::repro::{ReproArgs, run_again};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
@@ -57,7 +59,7 @@ pub(crate) fn command(formats: &TraceFormats) -> clap::Command {
         .map(|format| PossibleValue::new(format.name()).help(format.description()))
         .collect();
     values.sort_by(|left, right| left.get_name().cmp(right.get_name()));
-    ["run", "inspect"].into_iter().fold(Cli::command(), |command, name| {
+    ["run", "mutate", "inspect"].into_iter().fold(Cli::command(), |command, name| {
         command.mut_subcommand(name, |subcommand| {
             subcommand.mut_arg("format", |argument| {
                 argument.value_parser(PossibleValuesParser::new(values.clone()))
@@ -81,6 +83,10 @@ pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, cl
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
         run.options = run::given_options(matches);
+    }
+    if let (Command::Mutate(mutate), Some((_, matches))) = (&mut cli.command, matches.subcommand())
+    {
+        mutate.options = run::given_options(matches);
     }
     if let Command::Conform(conform) = &mut cli.command {
         let before = args.len().saturating_sub(conform.command.len() + 1);
@@ -159,6 +165,9 @@ pub(crate) enum Command {
     /// Repeat one evaluation of a run that was saved with `run --save-run`, in the directory of the run
     #[command(after_help = repro::EXIT_CODES)]
     Repro(ReproArgs),
+    /// Damage conversations that evaluators pass, and report which damage they notice
+    #[command(after_help = mutate::EXIT_CODES)]
+    Mutate(Box<MutateArgs>),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
         after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of a file or a conversation cannot be used"

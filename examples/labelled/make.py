@@ -181,7 +181,7 @@ REASONS = {
 
 def reply(prompt, system, all_made):
     """The reply of the judge: what its reader is shown decides which of its faults it has."""
-    made = next(made for made in all_made if made["user"] in prompt)
+    [made] = [made for made in all_made if made["user"] + "\n" in prompt and made["answer"] in prompt]
     version = "judge_v2" if "tool_steps" in prompt else "judge_v1"
     label = {kind: label for kind, _, label in KINDS}[made["kind"]]
     if made["index"] in WRONG[version].get(made["kind"], []):

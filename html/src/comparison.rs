@@ -1,14 +1,22 @@
 //! The comparison with an earlier run: what changed, and the conversations of that run next to those of this one.
 
-use std::{cmp::Ordering, collections::HashMap, io, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, HashMap, HashSet},
+    io,
+    sync::Arc,
+};
 
-use evaluator_results::{Comparison, ConversationReports, Report};
-use serde_json::Value;
+use evaluator_results::{CaseChangeKind, Comparison, ConversationReports, Report};
+use serde_json::{Value, json};
 
 use super::{
     cases,
     rows::{Column, Rows},
 };
+
+/// Kinds of changes, the worst first.
+const ALL: &[CaseChangeKind] = CaseChangeKind::ALL;
 
 /// The run that is compared with.
 #[derive(Debug)]
@@ -53,14 +61,16 @@ impl<'r> Base<'r> {
     }
 }
 
-/// Returns a comparison as JSON. Changes have the rows of their cases: `row`, that of the worst conversation, and `rows`, all of
-/// several ones.
+/// Returns a comparison as JSON. Changes have the number of the worst conversation of their case as `row`. `rows` has the worst
+/// change of each conversation's case, and `regressed` the number of cases and the number of the first conversation.
 ///
 /// # Errors
 ///
 /// A number cannot be represented.
-pub(crate) fn json(comparison: &Comparison, rows: &Rows) -> io::Result<Value> {
+pub(crate) fn to_json(comparison: &Comparison, rows: &Rows) -> io::Result<Value> {
     let mut value = Value::from(&comparison.to_json()?);
+    let mut worst: BTreeMap<usize, usize> = BTreeMap::new();
+    let (mut regressed, mut first) = (HashSet::new(), None);
     let evaluators = value.get_mut("evaluators").and_then(Value::as_array_mut);
     for evaluator in evaluators.into_iter().flatten() {
         let column = rows.evaluators.iter().find(|column| evaluator["name"] == *column.name);
@@ -74,11 +84,19 @@ pub(crate) fn json(comparison: &Comparison, rows: &Rows) -> io::Result<Value> {
             };
             // Of equal ones, the first.
             change["row"] = own.iter().rev().max_by(by_badness).copied().into();
-            if own.len() > 1 {
-                change["rows"] = own.into();
+            if change["change"] == CaseChangeKind::Regressed.as_str() {
+                regressed.extend(change["case"].as_str().map(str::to_owned));
+                first.get_or_insert_with(|| change["row"].clone());
+            }
+            let rank = ALL.iter().position(|kind| change["change"] == kind.as_str());
+            for (row, rank) in own.iter().zip(rank.into_iter().cycle()) {
+                worst.entry(*row).and_modify(|it| *it = rank.min(*it)).or_insert(rank);
             }
         }
     }
+    let changes = worst.iter().map(|(row, rank)| (row.to_string(), ALL[*rank].as_str().into()));
+    value["rows"] = Value::Object(changes.collect());
+    value["regressed"] = json!([regressed.len(), first]);
     Ok(value)
 }
 

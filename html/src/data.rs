@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{
     cases::Cases,
     comparison, reason,
-    rows::{KEYS, MEASURED, Rows, Slice, Threshold, push, rounded},
+    rows::{Column, KEYS, MEASURED, Rows, Slice, Threshold, push, rounded},
     text,
     words::{self, Words},
 };
@@ -82,7 +82,7 @@ fn compared(report: &Report, words: &Words<'_>, rows: &Rows) -> io::Result<Value
     let Some(compared) = words.comparison.or(report.comparison.as_ref()) else {
         return Ok(Value::Null);
     };
-    let mut value = comparison::json(compared, rows)?;
+    let mut value = comparison::to_json(compared, rows)?;
     let name = |report: &Report| labels(report).first().map(|[_, name]| name.to_string());
     value["verdict"] = match compared.verdict() {
         Verdict::Pass => "pass",
@@ -106,16 +106,17 @@ fn labels(report: &Report) -> Vec<[Cow<'_, str>; 2]> {
     names.map(|name| ["run".into(), name.to_string_lossy()]).collect()
 }
 
+/// Returns the errors outside of any conversation, each with its cause.
+fn errors(report: &Report) -> impl Iterator<Item = Cow<'_, str>> {
+    report.errors_with_causes().map(|(error, cause)| match cause {
+        Some(cause) => format!("{error} ({cause})").into(),
+        None => error.into(),
+    })
+}
+
 /// Returns what makes a report incomplete, in sentences.
 fn problems(report: &Report) -> Vec<Cow<'_, str>> {
-    let mut problems: Vec<Cow<'_, str>> = report
-        .errors_with_causes()
-        .take(PROBLEMS)
-        .map(|(error, cause)| match cause {
-            Some(cause) => format!("{error} ({cause})").into(),
-            None => error.into(),
-        })
-        .collect();
+    let mut problems: Vec<Cow<'_, str>> = errors(report).take(PROBLEMS).collect();
     if report.errors.len() > PROBLEMS {
         problems.push(format!("{} errors in all", report.errors.len()).into());
     }
@@ -134,14 +135,19 @@ fn attention(report: &Report, rows: &Rows) -> io::Result<Vec<Value>> {
     let mut attention = Vec::new();
     for row in worst {
         let Some(conversation) = report.conversations.get(row) else { continue };
-        let evaluations = conversation?.evaluations;
-        let failed = evaluations.iter().filter_map(|it| Some((it.shortfall()?, it)));
+        let conversation = conversation?;
+        let failed = conversation.evaluations.iter().filter_map(|it| Some((it.shortfall()?, it)));
         // Of equal ones, the first.
         let worst = failed.reduce(|one, other| if other.0 > one.0 { other } else { one });
         if let Some((_, evaluation)) = worst {
-            let evaluator = rows.evaluators.iter().position(|it| it.name == evaluation.name);
+            let of_column = |it: &Column| it.name == evaluation.name;
+            let evaluator = rows.evaluators.iter().position(of_column);
             let reason = reason::of_failure(evaluation);
-            attention.push(json!({"row": row, "evaluator": evaluator, "reason": reason}));
+            let mut item = json!({"row": row, "evaluator": evaluator, "reason": reason});
+            if let Some(repro) = report.repro(&conversation, evaluation) {
+                item["repro"] = repro.into();
+            }
+            attention.push(item);
         }
     }
     Ok(attention)
@@ -170,6 +176,10 @@ fn run(report: &Report, conversations: usize) -> Value {
             (if is_policy { &mut policy } else { &mut run }).insert(key, value);
         }
     }
+    if !report.errors.is_empty() {
+        run.insert("errors".to_owned(), errors(report).collect::<Vec<_>>().into());
+    }
+    run.remove("causes");
     if let Some(grouping) = report.grouping {
         run.insert("grouping".to_owned(), grouping.to_string().into());
     }
@@ -180,7 +190,18 @@ fn run(report: &Report, conversations: usize) -> Value {
     if words::foreign_tool(report).is_none() {
         run.insert("policy".to_owned(), policy.into());
     }
+    run.retain(|_, value| !is_empty(value));
     Value::Object(run)
+}
+
+/// Returns true for nothing, and for what consists of nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().all(is_empty),
+        Value::Object(members) => members.values().all(is_empty),
+        _ => false,
+    }
 }
 
 /// Writes the evaluators: sums, identity and columns of each.
@@ -208,6 +229,18 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
             members["executor"] = contained.executor.as_str().into();
             members["containment"] = serde_json::to_value(contained)?;
         }
+        members["bins"] = column.bins.as_slice().into();
+        members["is_graded"] = column.is_graded.into();
+        if let Some(times) = column.times() {
+            let times = times.map(|it| rounded(it, 2).parse().unwrap_or(it));
+            members["times"] = times.as_slice().into();
+        }
+        if column.mixed > 0 {
+            members["mixed"] = column.mixed.into();
+        }
+        if column.usage.calls > 0 {
+            members["usage"] = serde_json::to_value(&column.usage)?;
+        }
         if !column.repeats.is_empty() {
             members["repeats"] = serde_json::to_value(&column.repeats)?;
         }
@@ -216,8 +249,8 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
         let separator = if number > 0 { ",\n" } else { "\n" };
         write!(
             out,
-            "{separator}{members},\n\"outcomes\":\"{}\",\n\"scores\":[{}],\n\"duration_ms\":[{}]}}",
-            column.outcomes, column.scores, column.durations
+            "{separator}{members},\n\"outcomes\":\"{}\",\n\"scores\":[{}]}}",
+            column.outcomes, column.scores
         )?;
     }
     Ok(())
@@ -242,10 +275,28 @@ fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     if !slices.is_empty() {
         write!(out, ",\n\"slices\":{}", text::json(&slices)?)?;
     }
+    if !rows.flaky.is_empty() {
+        write!(out, ",\n\"flaky\":{}", text::json(&rows.flaky)?)?;
+    }
     for (key, column) in MEASURED.iter().zip(&rows.measured) {
         write!(out, ",\n\"{key}\":[{column}]")?;
     }
-    let mut shortfalls = String::new();
-    rows.shortfalls.iter().for_each(|it| push(&mut shortfalls, &rounded(*it, 4)));
-    write!(out, ",\n\"shortfall\":[{shortfalls}]}}")
+    // Furthest below the thresholds, then what broke, then what was not evaluated.
+    let mut badness = vec![0.0_f64; rows.count];
+    for column in &rows.evaluators {
+        for (sum, digit) in badness.iter_mut().zip(column.outcomes.bytes()) {
+            *sum += match digit {
+                b'2' => 0.01,
+                b'3' => 0.0001,
+                _ => 0.0,
+            };
+        }
+    }
+    let mut column = String::new();
+    for (sum, shortfall) in badness.iter().zip(&rows.shortfalls) {
+        // A failure is worse than any number of errors.
+        let failed = if *shortfall > 0.0 { 1.0 } else { 0.0 };
+        push(&mut column, &rounded(shortfall + failed + sum.min(0.99), 4));
+    }
+    write!(out, ",\n\"badness\":[{column}]}}")
 }

@@ -7,29 +7,51 @@ use sha2::{Digest as _, Sha256};
 
 use super::{text, words::Words};
 
-const SCRIPT: &str = include_str!("report.js");
+/// The scripts. A block keeps their names apart from those of the browser.
+macro_rules! script {
+    ($file:literal) => {
+        concat!("\"use strict\";\n{\n", include_str!("base.js"), "\n", include_str!($file), "}\n")
+    };
+}
+const RUN: &str = script!("report.js");
+const RESULT: &str = script!("result.js");
 const STYLE: &str = include_str!("report.css");
 
-/// Writes everything before the data.
-pub(crate) fn begin(words: &Words<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let Words { verdict, sentence, .. } = words;
-    let title = text::html(&format!("{verdict}: {sentence}"));
-    let (style, script) = (source(STYLE), source(SCRIPT));
+/// What draws a page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Script {
+    /// A run.
+    Run,
+    /// Another result.
+    Result,
+}
+
+impl Script {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Run => RUN,
+            Self::Result => RESULT,
+        }
+    }
+}
+
+/// Writes everything before what is shown without JavaScript. The title is escaped.
+pub(crate) fn begin(title: &str, script: Script, out: &mut dyn Write) -> io::Result<()> {
+    let (style, script) = (source(STYLE), source(script.text()));
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {style}; script-src {script}; \
-         base-uri 'none'; form-action 'none'\">\n\
+         img-src data:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-    )?;
-    without_script(words, &title, out)
+    )
 }
 
 /// Writes everything behind the data.
-pub(crate) fn end(out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
+pub(crate) fn end(script: Script, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "<script>{}</script>\n</body>\n</html>\n", script.text())
 }
 
 /// Returns a text as a source of the security policy.
@@ -38,7 +60,11 @@ fn source(text: &str) -> String {
 }
 
 /// Writes the verdict and the table of evaluators for browsers without JavaScript.
-fn without_script(words: &Words<'_>, title: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn without_script(
+    words: &Words<'_>,
+    title: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
         cells.map(|cell| format!("<{tag}>{}", text::html(cell))).collect::<String>()
     };
@@ -65,15 +91,22 @@ mod tests {
 
     #[test]
     fn script_and_style_are_small_and_end_where_their_elements_end() {
-        assert!(SCRIPT.len() + STYLE.len() <= 60_000, "{} + {}", SCRIPT.len(), STYLE.len());
-        for end in ["</script", "</style", "<!--"] {
-            assert!(!SCRIPT.contains(end) && !STYLE.contains(end), "{end}");
-        }
-        // What makes text markup, and attributes that the security policy would refuse.
-        for name in
-            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style="]
-        {
-            assert!(!SCRIPT.contains(name), "{name}");
+        for script in [RUN, RESULT] {
+            assert!(script.len() + STYLE.len() <= 60_000, "{} + {}", script.len(), STYLE.len());
+            for end in ["</script", "</style", "<!--"] {
+                assert!(!script.contains(end) && !STYLE.contains(end), "{end}");
+            }
+            // What makes text markup, and attributes that the security policy would refuse.
+            for name in [
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                "document.write",
+                "eval(",
+                "style=",
+            ] {
+                assert!(!script.contains(name), "{name}");
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! A row per conversation, as columns of JSON: what tables, filters and charts need.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Write as _,
     io,
     sync::Arc,
 };
 
+use evaluator_json::Value;
 use evaluator_results::{Contained, ConversationReport, EvaluationOutcome, EvaluationReport};
 use serde::Serialize;
 
@@ -30,6 +31,8 @@ pub(crate) struct Rows {
     places: HashMap<Arc<str>, usize>,
     /// Numbers of the conversations of each case.
     pub(crate) cases: HashMap<Arc<str>, Vec<usize>>,
+    /// Numbers of conversations in which an evaluator disagrees with itself, or whose case passes in some conversations only.
+    pub(crate) flaky: BTreeSet<usize>,
     /// How bad each conversation is: the sum of [`EvaluationReport::shortfall`].
     pub(crate) shortfalls: Vec<f64>,
     /// Columns of the evaluators, in the order of the report.
@@ -46,6 +49,9 @@ pub(crate) struct Slice {
     pub(crate) values: Vec<String>,
     /// Place of the value of each conversation; -1 without one.
     of: Vec<i64>,
+    /// The worst values: the place of each, its number of conversations, and the numbers of those that passed and that have a
+    /// score of each evaluator.
+    sums: Vec<(usize, u64, Vec<[u64; 2]>)>,
     #[serde(skip)]
     places: HashMap<String, i64>,
 }
@@ -58,12 +64,62 @@ pub(crate) struct Column {
     pub(crate) outcomes: String,
     /// Elements of an array of JSON.
     pub(crate) scores: String,
-    pub(crate) durations: String,
+    /// Numbers of scores in tenths.
+    pub(crate) bins: [u64; 10],
+    /// Whether a score is neither 0 nor 1.
+    pub(crate) is_graded: bool,
+    /// Milliseconds of the evaluations that were started; sorted at the end.
+    pub(crate) durations: Vec<f64>,
+    /// Number of cases that pass in one conversation and fail in another.
+    pub(crate) mixed: u64,
     /// Number of repeats that passed, and of all, of the conversations in which they disagree.
     pub(crate) repeats: BTreeMap<usize, (usize, usize)>,
     /// Threshold of the evaluations.
     pub(crate) threshold: Threshold,
     pub(crate) containment: Option<Arc<Contained>>,
+    pub(crate) usage: Usage,
+}
+
+/// Calls of an evaluator to models.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Usage {
+    pub(crate) calls: u64,
+    replayed: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// If the models have prices.
+    cost: Option<f64>,
+}
+
+impl Usage {
+    /// Adds the calls of a judge, and those of a program through its proxy.
+    fn add(&mut self, evaluation: &EvaluationReport) {
+        if let Some(judge) = evaluation.details.as_ref().and_then(|it| it.get("judge")) {
+            let count = |value: Option<&Value>| {
+                value.and_then(Value::as_i128).and_then(|it| it.try_into().ok()).unwrap_or(0)
+            };
+            let tokens = |key| count(judge.get("tokens").and_then(|it| it.get(key)));
+            self.replayed = self.replayed.saturating_add(count(judge.get("replayed")));
+            let cost = judge.get("cost").and_then(|it| match it {
+                Value::Float(cost) => Some(*cost),
+                other => other.as_i128().map(|it| it as f64),
+            });
+            self.count(count(judge.get("calls")), [tokens("input"), tokens("output")], cost);
+        }
+        if let Some(proxy) = &evaluation.target_proxy {
+            let cost = proxy.cost.as_deref().and_then(|it| it.parse().ok());
+            self.count(proxy.call_count, [proxy.tokens.input, proxy.tokens.output], cost);
+        }
+    }
+
+    fn count(&mut self, calls: u64, [input, output]: [u64; 2], cost: Option<f64>) {
+        self.calls = self.calls.saturating_add(calls);
+        self.input_tokens = self.input_tokens.saturating_add(input);
+        self.output_tokens = self.output_tokens.saturating_add(output);
+        if let Some(cost) = cost {
+            *self.cost.get_or_insert(0.0) += cost;
+        }
+    }
 }
 
 /// Threshold of the evaluations of an evaluator.
@@ -103,6 +159,12 @@ pub(crate) struct ErrorKind {
 /// Keys of the columns.
 pub(crate) const KEYS: [&str; 8] =
     ["names", "trace_id", "eval_case_id", "case", "prompt", "turns", "file", "why"];
+
+/// Place of the column of files in them.
+const FILE: usize = 6;
+
+/// Number of values of an attribute with sums.
+const WORST: usize = 20;
 
 /// Keys of the columns of measurements.
 pub(crate) const MEASURED: [&str; 3] = ["latency_ms", "tokens", "tool_calls"];
@@ -165,8 +227,29 @@ impl Rows {
 
     /// Fills the columns of evaluators that were not called for the last conversations, and drops empty ones. To be called once, at the end.
     pub(crate) fn finish(&mut self) {
-        self.evaluators.iter_mut().for_each(|column| column.fill(self.count));
-        self.slices.values_mut().for_each(|slice| slice.of.resize(self.count, -1));
+        for column in &mut self.evaluators {
+            column.fill(self.count);
+            column.durations.sort_unstable_by(f64::total_cmp);
+            self.flaky.extend(column.repeats.keys());
+            let of = |row: &usize| column.outcomes.as_bytes().get(*row).copied();
+            for rows in self.cases.values().filter(|rows| rows.len() > 1) {
+                let has = |digit| rows.iter().any(|row| of(row) == Some(digit));
+                if has(b'0') && has(b'1') {
+                    column.mixed += 1;
+                    self.flaky.extend(rows);
+                }
+            }
+        }
+        if self.files.len() > 1 {
+            let values = self.files.iter().map(ToString::to_string).collect();
+            let of = self.columns[FILE].split(',').map(|it| it.parse().unwrap_or(-1)).collect();
+            let slice = Slice { name: "file".to_owned(), values, of, ..Slice::default() };
+            self.slices.entry(slice.name.clone()).or_insert(slice);
+        }
+        for slice in self.slices.values_mut() {
+            slice.of.resize(self.count, -1);
+            slice.sum_up(&self.evaluators);
+        }
         if !self.is_measured {
             self.measured.clear();
         }
@@ -205,6 +288,29 @@ impl Rows {
 }
 
 impl Slice {
+    /// Sums up the outcomes of each value, and keeps the worst ones.
+    fn sum_up(&mut self, evaluators: &[Column]) {
+        let new = |place| (place, 0, vec![[0; 2]; evaluators.len()]);
+        let mut sums: Vec<(usize, u64, Vec<[u64; 2]>)> = (0..self.values.len()).map(new).collect();
+        for (row, place) in self.of.iter().enumerate() {
+            let place = usize::try_from(*place).ok();
+            let Some((_, size, of)) = place.and_then(|place| sums.get_mut(place)) else { continue };
+            *size += 1;
+            for (sum, column) in of.iter_mut().zip(evaluators) {
+                let outcome = column.outcomes.as_bytes().get(row);
+                sum[0] += u64::from(outcome == Some(&b'0'));
+                sum[1] += u64::from(matches!(outcome, Some(b'0' | b'1')));
+            }
+        }
+        let worst = |(_, _, of): &(usize, u64, Vec<[u64; 2]>)| {
+            let scored = of.iter().filter(|[_, scored]| *scored > 0);
+            scored.map(|[passed, scored]| *passed as f64 / *scored as f64).fold(1.0, f64::min)
+        };
+        sums.sort_by(|one, other| worst(one).total_cmp(&worst(other)));
+        sums.truncate(WORST);
+        self.sums = sums;
+    }
+
     fn add(&mut self, row: usize, value: String) {
         self.of.resize(row, -1);
         let next = self.values.len() as i64;
@@ -221,14 +327,21 @@ impl Column {
         self.fill(row);
         self.outcomes.push(digit(evaluation.outcome()));
         push(&mut self.scores, &evaluation.score.map_or_else(null, |it| rounded(it, 4)));
-        let duration = evaluation.duration.map(|it| it.as_secs_f64() * 1000.0);
-        push(&mut self.durations, &duration.map_or_else(null, |it| rounded(it, 2)));
+        let is_scored =
+            matches!(evaluation.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed);
+        if let Some(score) = evaluation.score.filter(|_| is_scored) {
+            // A score of 0.3 is in the bin that begins there.
+            self.bins[((score * 10.0 + 1e-9) as usize).min(9)] += 1;
+            self.is_graded |= score != 0.0 && score != 1.0;
+        }
+        self.durations.extend(evaluation.duration.map(|it| it.as_secs_f64() * 1000.0));
         let mut repeats = evaluation.repeats.iter();
         if repeats.any(|it| it.outcome() == EvaluationOutcome::Failed) {
             let repeats = evaluation.passed_repeats().filter(|(passed, _)| *passed > 0);
             self.repeats.extend(repeats.map(|it| (row, it)));
         }
         self.threshold.add(evaluation.threshold);
+        evaluation.each_repeat().for_each(|it| self.usage.add(it));
         if self.containment.is_none() {
             self.containment.clone_from(&evaluation.containment);
         }
@@ -239,8 +352,16 @@ impl Column {
         while self.outcomes.len() < row {
             self.outcomes.push('-');
             push(&mut self.scores, "null");
-            push(&mut self.durations, "null");
         }
+    }
+
+    /// Returns the sum, the median, the 95th percentile and the maximum of the durations in milliseconds; `None` without any.
+    pub(crate) fn times(&self) -> Option<[f64; 4]> {
+        let all = &self.durations;
+        let rank = |share: f64| {
+            all.get((share * all.len() as f64).ceil() as usize - 1).copied().unwrap_or_default()
+        };
+        (!all.is_empty()).then(|| [all.iter().sum(), rank(0.5), rank(0.95), rank(1.0)])
     }
 }
 

@@ -1,6 +1,8 @@
 //! Questions with the calls that ask them.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
+
+use evaluator_models::Messages;
 
 use crate::{
     calls::Called,
@@ -11,6 +13,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct AskedQuestion {
     pub(crate) question: Question,
+    /// What was sent to ask it.
+    pub(crate) messages: Messages,
     /// In the order of their numbers. The index is that of the sample.
     pub(crate) calls: Vec<Called<Reading>>,
 }
@@ -26,6 +30,18 @@ impl AskedQuestion {
         let last = (0..self.question.samples).filter_map(|sample| self.last(sample));
         Asked::new(self.question.clone(), last.map(|call| call.reading.clone()).collect())
     }
+}
+
+/// A question as it was sent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SentPrompt {
+    /// Index of the turn that it is about.
+    pub turn: usize,
+    /// Name of the prompt.
+    pub name: Cow<'static, str>,
+    /// The messages.
+    pub messages: Messages,
 }
 
 /// A planned question to one model, with its follow-up questions.

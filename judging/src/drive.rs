@@ -9,7 +9,7 @@ use evaluator_models::{
 };
 
 use crate::{
-    asked::{AskedQuestion, Interview},
+    asked::{AskedQuestion, Interview, SentPrompt},
     calls::{Called, ask_until},
     connection::Connection,
     details,
@@ -33,6 +33,8 @@ pub struct Judged {
     pub failure_reason: Option<String>,
     /// Warnings.
     pub warnings: Vec<String>,
+    /// Questions as they were sent, each once: models of a panel and repeated samples get the same ones.
+    pub prompts: Vec<SentPrompt>,
 }
 
 /// Calls about one subject.
@@ -60,7 +62,7 @@ impl Connection {
             Err(refusal) => return refused(refusal),
         };
         let usage = CallUsage::of(details::results(&interviews));
-        match self.aggregate(judge, case, &planned, &interviews) {
+        let judged = match self.aggregate(judge, case, &planned, &interviews) {
             Ok(judgement) => {
                 self.judged(&judgement, case, &interviews, (&usage, details::readable(&interviews)))
             }
@@ -69,7 +71,8 @@ impl Connection {
                 let details = [("judge".to_owned(), judge.into())].into_iter().collect();
                 Judged { details, ..refused(refusal) }
             }
-        }
+        };
+        Judged { prompts: prompts(&interviews), ..judged }
     }
 
     /// Returns the judgement by the answers of all models.
@@ -109,7 +112,8 @@ impl Connection {
         let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
         let is_evaluated = !matches!(outcome, Outcome::NotEvaluated { .. });
         let unscored_turns = if is_evaluated { 0 } else { judgement.turns.len() };
-        Judged { outcome, details, unscored_turns, failure_reason, warnings }
+        let prompts = Vec::new();
+        Judged { outcome, details, unscored_turns, failure_reason, warnings, prompts }
     }
 
     /// Asks all models all questions. Returns the planned questions, and an interview per model and planned question, in order.
@@ -164,7 +168,8 @@ impl Evaluation<'_> {
                     places.push((asked.len(), sample));
                     wanted.push((model, self.numbered(model, &request), limit));
                 }
-                asked.push((interview, AskedQuestion { question, calls: Vec::new() }));
+                let messages = request.messages.clone();
+                asked.push((interview, AskedQuestion { question, messages, calls: Vec::new() }));
             }
             let called = ask_until(connection, wanted, |index, round, request, result| {
                 let (interview, asked): &(usize, AskedQuestion) = &asked[places[index].0];
@@ -221,6 +226,19 @@ impl Evaluation<'_> {
     }
 }
 
+/// Returns all questions as they were sent, each once.
+fn prompts(interviews: &[Interview]) -> Vec<SentPrompt> {
+    let mut prompts = Vec::new();
+    for AskedQuestion { question, messages, .. } in interviews.iter().flat_map(|it| &it.asked) {
+        let (name, messages) = (question.prompt.clone(), messages.clone());
+        let prompt = SentPrompt { turn: question.turn, name, messages };
+        if !prompts.contains(&prompt) {
+            prompts.push(prompt);
+        }
+    }
+    prompts
+}
+
 /// Returns the time of the calls of a question, which run at the same time.
 fn longest(asked: &AskedQuestion) -> Duration {
     let answers = asked.calls.iter().flat_map(|call| &call.result);
@@ -233,7 +251,14 @@ fn refused(refusal: Refusal) -> Judged {
         Outcome::NotEvaluated { details } => details.clone(),
         _ => Object::default(),
     };
-    Judged { outcome, details, unscored_turns: 0, failure_reason: None, warnings: Vec::new() }
+    Judged {
+        outcome,
+        details,
+        unscored_turns: 0,
+        failure_reason: None,
+        warnings: Vec::new(),
+        prompts: Vec::new(),
+    }
 }
 
 /// Returns an answer as judges read it. Where failures are not errors, a reply that the server withheld is one without text.

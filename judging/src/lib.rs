@@ -68,6 +68,7 @@ mod shared;
 mod subject;
 mod usage;
 
+pub use asked::SentPrompt;
 pub use calls::{Called, Wanted, ask_until, call};
 pub use connection::{Connection, Identity};
 pub use drive::Judged;

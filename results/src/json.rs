@@ -437,6 +437,7 @@ mod tests {
             attempts: 2,
             warnings: Vec::new(),
             details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::default()))])),
+            prompts: Vec::new(),
             target_proxy: Some(TargetProxyReport {
                 call_count: 3,
                 max_calls: 5,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use evaluator_json::Object;
+use evaluator_json::{Object, Value};
 use evaluator_statistics::Estimate;
 use evaluator_traces::conversation::{Labels, PerformanceMetrics};
 use rust_decimal::Decimal;
@@ -213,6 +213,9 @@ pub struct EvaluationReport {
     /// The evaluator's details.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::details")]
     pub details: Option<Object>,
+    /// What a judge was asked, a JSON object for each question. Only transcripts have it.
+    #[serde(skip)]
+    pub prompts: Vec<Value>,
     /// Calls of its program to models; `None` if the entry offers it no models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_proxy: Option<TargetProxyReport>,

@@ -248,6 +248,7 @@ mod tests {
             attempts: 1,
             warnings: Vec::new(),
             details: None,
+            prompts: Vec::new(),
             target_proxy: None,
             containment: None,
             repeats: Vec::new(),

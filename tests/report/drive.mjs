@@ -77,6 +77,27 @@ for (const [name, calls, kept] of [["base", 0, "all"], ["new", 2, "none"]]) {
 }
 report("recordings", {}, ["compare", "base.evalrun", "new.evalrun", "--no-regressions"]);
 
+// Images of an agent, of its user and of a tool. Everything that is no image of a known kind stays text.
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const GIF = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", SVG = btoa("<svg xmlns='http://www.w3.org/2000/svg' onload='window.__pwned=1'/>".repeat(3));
+const pictured = [{ id: "pictures", turns: [{ user: `Look: data:image/png;base64,${PIXEL} and https://example.invalid/a.png`, answer: `Drawn: data:image/svg+xml;base64,${SVG}`,
+  calls: [{ name: "draw", args: { like: btoa(atob(PIXEL) + "\0".repeat(3000)) }, result: { content: [{ type: "image", mimeType: "image/svg+xml", data: GIF }] } }] }] },
+...PAYLOADS.map((text, at) => {
+  // The beginning of an image and then something else; something else that is said to be an image; both.
+  const fake = btoa(`\x89PNG\r\n\x1a\n\0${unescape(encodeURIComponent(text)).repeat(9)}`), wrong = btoa(unescape(encodeURIComponent(text)).repeat(9));
+  return { id: `picture-${at}`, turns: [{ user: `data:image/png;base64,${fake}`, answer: `data:text/html;base64,${wrong} data:image/png,${text} data:${text};base64,${fake}`, calls: [{ name: "draw", args: { wrong }, result: { type: "image", source: { media_type: text, data: fake } } }] }] };
+})];
+report("images", { "traces.jsonl": traces(pictured), "eval_config.yaml": config(builtin) }, ["run", "traces.jsonl", "--transcripts", "all"]);
+
+// A judge, with its questions and replies.
+const judged = bookings(3, 0), reply = (score) => JSON.stringify(JSON.stringify({ reasoning: "It is polite enough.", score }));
+report("judged", { "traces.jsonl": traces(judged), "replies.jsonl": [1, 1, 0, 1, 0, 0, 1, 1, 1].map(reply).join("\n"),
+  "eval_config.yaml": config("  - {name: polite, type: llm_judge, criteria: It is polite., judge: {model: 'fake:replies.jsonl', samples: 3}}\n") }, ["run", "traces.jsonl", "--transcripts", "all", "--save-run", "a.evalrun"]);
+
+// Labels of people for a run, every fifth of which disagrees.
+const labels = Array.from({ length: 60 }, (_, at) => `booking-${at},${(at * 7919) % 1000 < 100 !== (at % 5 === 0) ? "fail" : "pass"},Ana,"${PAYLOADS[at % PAYLOADS.length].replaceAll('"', '""').replaceAll("\0", "")}"\n`);
+report("agreement", { "labels.csv": `case,label,rater,comment\n${labels.join("")}` }, ["agree", "labels.csv", "../three-hundred/new.evalrun", "--min-kappa", "0.9"]);
+
 // ---- The browser.
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
@@ -85,7 +106,7 @@ say(await browser.version());
 async function open(name, { hash = "", width = 1400, scheme = "light", bypass = false, file = paths[name] } = {}) {
   const page = await browser.newPage(), address = pathToFileURL(file).href;
   const where = () => `${name} ${page.url().slice(address.length, address.length + 60)}`;
-  page.on("request", (it) => check(it.url().split("#")[0] === address, `${where()}: request of ${it.url().slice(0, 100)}`));
+  page.on("request", (it) => check(it.url().split("#")[0] === address || PICTURE.test(it.url()), `${where()}: request of ${it.url().slice(0, 100)}`));
   page.on("dialog", (it) => { check(false, `${where()}: dialog`); it.dismiss(); });
   page.on("pageerror", (it) => check(false, `${where()}: ${it.message}`));
   page.on("console", (it) => check(!["error", "warn"].includes(it.type()), `${where()}: console: ${it.text()}`));
@@ -97,18 +118,20 @@ async function open(name, { hash = "", width = 1400, scheme = "light", bypass = 
   await ready(page);
   return page;
 }
+const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[\w+/]+=*$/;
+const RESULTS = ["agreement"];
 const ready = (page) => page.waitForFunction(() => document.documentElement.dataset.ready === "1", { timeout: 30000 });
 async function go(page, hash) {
-  await page.evaluate((it) => { if (location.hash !== it) { delete document.documentElement.dataset.ready; location.hash = it; } }, hash);
+  await page.evaluate((it) => { if (location.hash !== it && document.querySelector("nav.pages")) { delete document.documentElement.dataset.ready; location.hash = it; } }, hash);
   await ready(page);
 }
 const text = (page, selector = "main") => page.$eval(selector, (it) => it.textContent);
 const rows = (page) => page.$$eval("table.list tbody tr", (it) => it.length);
-const names = (page) => page.evaluate(() => JSON.parse(document.getElementById("data").textContent).conversations.names);
+const names = (page) => page.evaluate(() => JSON.parse(document.getElementById("data").textContent).conversations?.names);
 const caseHash = (name) => `#/c/${encodeURIComponent(name)}`;
 async function pagesOf(page) {
   const all = await page.$$eval("nav.pages a", (links) => links.map((it) => it.hash)), [first, ...others] = (await names(page)) ?? [];
-  return first === undefined ? all : [...all, caseHash(first), ...(others.length ? [caseHash(others.at(-1))] : []), caseHash("no such case")];
+  return first === undefined ? (all.length ? all : [""]) : [...all, caseHash(first), ...(others.length ? [caseHash(others.at(-1))] : []), caseHash("no such case")];
 }
 
 // ---- As a person uses it.
@@ -207,6 +230,8 @@ async function compare() {
   await go(page, link);
   check(/Friday the 14th/.test(await text(page, ".answers")) && /Saturday the 15th/.test(await text(page, ".answers")), "both answers are side by side");
   check((await page.$$("mark")).length > 0, "the differences are marked");
+  await go(page, "#/?slice=file");
+  check(!/Differences by/.test(await text(page)), "a comparison that is not sliced has no slices");
   await go(page, "#/?only=regressed");
   check((await rows(page)) > 0 && (await rows(page)) < 100, "the list can be filtered by what regressed");
   await page.close();
@@ -220,6 +245,9 @@ async function repeated() {
   check(/failed/.test(await text(page, ".evaluation h3")), "the recording that fails is the one that is linked");
   check(/new run is not in the report/.test(await text(page)) && /This is the base/.test(await text(page)) && (await page.$$(".turn")).length === 1, "the base is shown alone where the new run has no transcript");
   check(/desk-0/.test(await text(page, ".case-page")), "the page of a conversation has its attributes");
+  await go(page, "#/compare");
+  const slices = await page.$$eval("table", (all) => [...all.find((it) => it.caption.textContent === "Differences by desk").tBodies[0].rows].map((it) => it.textContent));
+  check(slices.length === 2 && slices.every((it) => /^desk-[01]4 conversationstool_call_count_v1/.test(it)), `differences are shown by attribute: ${slices}`);
   await go(page, "#/?only=changed");
   check((await rows(page)) === 4, "all recordings of a changed case are changed");
   await go(page, "#/?only=flaky");
@@ -230,12 +258,12 @@ async function print() {
   const page = await open("six", { hash: caseHash(six[0].id.replace("desk", "booking")) });
   await page.emulateMediaType("print");
   check((await page.$$eval("details", (all) => all.length)) > 0, "there are details");
-  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  check(await page.$$eval("details", (all) => all.every((it) => it.open)), "nothing is folded on paper");
+  const isShown = () => page.$$eval("details > :last-child", (all) => all.every((it) => it.checkVisibility({ contentVisibilityAuto: true })));
+  check(await isShown(), "nothing is folded on paper");
   check(await page.$$eval("button", (all) => all.every((it) => it.offsetWidth === 0)), "there are no buttons on paper");
   check((await page.pdf()).length > 10000, "it can be printed");
-  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  check(await page.$$eval("details", (all) => all.some((it) => !it.open)), "afterwards it is as before");
+  await page.emulateMediaType("screen");
+  check(!(await isShown()), "on a screen it is");
   await page.close();
 }
 async function hard() {
@@ -261,17 +289,57 @@ async function hard() {
   await errors.close();
 }
 
+// Images are shown after a click, and nothing else is.
+async function images() {
+  const page = await open("images"), all = await names(page);
+  await go(page, caseHash(all[0]));
+  const buttons = () => page.$$eval("article button", (all) => all.map((it) => it.textContent).filter((it) => it.startsWith("Show image")));
+  check((await buttons()).join() === "Show image (image/png, 1 KB),Show image (image/png, 4 KB),Show image (image/gif, 1 KB)", `each image has a button: ${await buttons()}`);
+  check((await page.$("img")) === null && /example\.invalid\/a\.png/.test(await text(page)) && (await text(page)).includes(`svg+xml;base64,${SVG}`), "no image is shown before, and others stay text");
+  check(!(await text(page)).includes(PIXEL), "the text of an image is not shown");
+  for (let at = 0; at < 3; at++) await page.$$eval("article button", (all) => all.find((it) => it.textContent.startsWith("Show image")).click());
+  await page.waitForFunction(() => [...document.querySelectorAll("img")].every((it) => it.complete));
+  check(String(await page.$$eval("img", (all) => all.map((it) => it.naturalWidth))).replace(/^1,\d+,1$/, "shown") === "shown", `images are shown after a click: ${await page.$$eval("img", (all) => all.map((it) => [it.src.slice(0, 40), it.naturalWidth]))}`);
+  await isClean(page, "images");
+  for (const at of PAYLOADS.keys()) {
+    await go(page, caseHash(all[at + 1]));
+    check((await buttons()).every((it) => it.startsWith("Show image (image/png, ")) && (await buttons()).length >= 2, `picture ${at} is known by its first bytes: ${await buttons()}`);
+    await page.$$eval("article button", (all) => all.forEach((it) => it.click()));
+    await page.waitForFunction(() => [...document.querySelectorAll("img")].every((it) => it.complete));
+    await isClean(page, `picture ${at}`);
+  }
+  await page.close();
+}
+async function judge() {
+  const page = await open("judged");
+  await go(page, caseHash((await names(page))[1]));
+  const shown = await text(page, ".evaluation");
+  check(/What the judge was asked/.test(shown) && /It is polite\./.test(shown) && /request 1\)/.test(shown), "the question of the judge is shown");
+  check(/What it replied/.test(shown) && /1 positive, 2 negative/.test(shown) && /It is polite enough/.test(shown), "its votes and replies are shown");
+  await go(page, "#/evaluators");
+  check(/calls of models9; 0 tokens in/.test(await text(page)) && /settings.*judge/.test(await text(page)), `an evaluator has its calls and settings: ${await text(page)}`);
+  await page.close();
+}
+
+async function results() {
+  const page = await open("agreement");
+  check(/^(FAILED|INCONCLUSIVE): /.test(await page.title()) && /tool_trajectory_avg_score against people/.test(await text(page)), "an agreement is shown by evaluator");
+  check(/Disagreements, the worst first/.test(await text(page)) && /Ana: /.test(await text(page)), "disagreements have what people say");
+  await isClean(page, "agreement");
+  await page.close();
+}
+
 // ---- Text from outside.
 
-const TAGS = new Set("a article b button caption circle code dd details dialog div dl dt footer h1 h2 h3 header i input label li line main mark nav option p rect section select span summary svg table tbody td text th thead tr ul".split(" "));
+const TAGS = new Set("a article b button caption circle code dd details dialog div dl dt footer h1 h2 h3 header i img input label li line main mark nav option p rect section select span summary svg table tbody td text th thead tr ul".split(" "));
 // The page has only elements that the script creates, without handlers, styles and addresses elsewhere; nothing ran.
 async function isClean(page, what) {
-  const found = await page.evaluate((tags) => ({
+  const found = await page.evaluate((tags, picture) => ({
     ran: window.__pwned !== undefined,
     elements: [...document.querySelectorAll("body *")].filter((it) => it.parentElement !== document.body || !["SCRIPT", "NOSCRIPT"].includes(it.tagName)).map((it) => it.localName).filter((it) => !tags.includes(it)),
-    attributes: [...document.querySelectorAll("body *")].flatMap((it) => [...it.attributes]).filter((it) => /^on|^style$|^src|^formaction$/.test(it.name) || (it.name === "href" && !it.value.startsWith("#"))).map((it) => it.name),
+    attributes: [...document.querySelectorAll("body *")].flatMap((it) => [...it.attributes]).filter((it) => /^on|^style$|^srcset|^formaction$/.test(it.name) || (it.name === "src" && !new RegExp(picture).test(it.value)) || (it.name === "href" && !it.value.startsWith("#"))).map((it) => it.name),
     damaged: document.querySelector("main h2")?.textContent === "This page cannot be shown" && document.querySelector("main").textContent.slice(0, 200),
-  }), [...TAGS]);
+  }), [...TAGS], PICTURE.source);
   check(!found.ran && !found.elements.length && !found.attributes.length && !found.damaged, `${what}: ${JSON.stringify(found)}`);
 }
 async function attack(bypass) {
@@ -301,7 +369,7 @@ async function attack(bypass) {
   await page.close();
   // The same in every text of the data, whatever the program would write there.
   for (const [at, payload] of PAYLOADS.entries()) {
-    for (const source of ["six", "comparison"]) {
+    for (const source of ["six", "comparison", "judged", ...RESULTS]) {
       const file = join(directory, source, `payload-${at}.html`);
       rewritten(paths[source], file, (value) => everyText(value, payload));
       const page = await open(source, { file, bypass });
@@ -315,7 +383,7 @@ async function attack(bypass) {
 // ---- For everyone, and on every screen.
 
 async function accessible() {
-  for (const name of ["six", "comparison", "hard", "errors", "empty"]) {
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "errors", "empty", ...RESULTS]) {
     for (const width of [1400, 400]) {
       for (const scheme of ["light", "dark"]) {
         const page = await open(name, { width, scheme, bypass: true });
@@ -366,7 +434,7 @@ async function figures() {
   await page.close();
 }
 
-const PARTS = { read, filter, keys, compare, repeated, print, hard, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
+const PARTS = { read, filter, keys, compare, repeated, print, hard, images, judge, results, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
 const only = process.env.PARTS?.split(",");
 for (const [name, part] of Object.entries(PARTS)) {
   if (only && !only.includes(name)) continue;

@@ -95,7 +95,7 @@ export function rewritten(file, target, edit) {
   writeFileSync(target, text);
 }
 // Codes that decide how the page is built; all other texts are replaced.
-const CODES = new Set(["outcomes", "outcome", "status", "change"]);
+const CODES = new Set(["outcomes", "outcome", "status", "change", "subject"]);
 export function everyText(value, text) {
   if (typeof value === "string") return text;
   if (Array.isArray(value)) return value.map((it) => everyText(it, text));

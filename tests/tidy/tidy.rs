@@ -29,6 +29,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("metrics", &["json", "document", "traces"]),
     ("statistics", &[]),
     ("results", &["protocol", "json", "traces", "statistics"]),
+    ("mutation", &["json", "traces", "statistics"]),
     ("sandbox", &[]),
     ("launch", &["protocol", "sandbox"]),
     ("models", &[]),
@@ -38,7 +39,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
-            "hosts", "results",
+            "hosts", "results", "mutation",
         ],
     ),
     ("publish", &["protocol", "document", "launch", "hosts", "host"]),
@@ -52,7 +53,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv",
-            "html",
+            "html", "mutation",
         ],
     ),
     ("examples", &["sdk"]),
@@ -100,6 +101,7 @@ const PUBLISHED: &[&str] = &[
     "metrics",
     "statistics",
     "results",
+    "mutation",
     "launch",
     "sandbox",
     "models",

@@ -55,7 +55,7 @@ pub(crate) struct AgreeArgs {
     /// Draw the conversations of the sheet whatever their scores are, instead of as many that pass as that fail
     #[arg(long, requires = "sheet")]
     at_random: bool,
-    /// Form of the result (table, json, markdown), and with =FILE the file that it is written to instead of stdout; repeatable
+    /// Form of the result (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout; repeatable
     /// (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = form_output::<AgreementForm>)]
     pub(crate) output: Vec<AgreementOutput>,
@@ -70,6 +70,7 @@ pub(crate) enum AgreementForm {
     Table,
     Json,
     Markdown,
+    Html,
 }
 
 impl AgreeArgs {

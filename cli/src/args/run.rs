@@ -200,7 +200,7 @@ pub(super) fn given_options(matches: &ArgMatches) -> Vec<String> {
 }
 
 /// Parses a share from 0 to 1.
-fn fraction(text: &str) -> Result<f64, String> {
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
 }

@@ -60,7 +60,7 @@ fn compare(
     let is_broken = codes.len() > 1;
     let table = [AgreementOutput { form: AgreementForm::Table, file: None }];
     let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
-    codes.extend(outputs.iter().map(|output| write(&agreement, output)));
+    codes.extend(outputs.iter().map(|output| write(&agreement, is_broken, output)));
     let code = exit::worst(codes);
     render::agreement_verdict(&agreement, is_broken, code);
     Ok(code)
@@ -75,23 +75,28 @@ fn refused(error: AgreementError) -> u8 {
 }
 
 /// Writes an agreement in one form. Returns the exit code.
-fn write(agreement: &Agreement, output: &AgreementOutput) -> u8 {
+fn write(agreement: &Agreement, is_broken: bool, output: &AgreementOutput) -> u8 {
+    let unwritable = |error| broken(format!("the agreement cannot be written: {error}"));
     let text = match output.form {
         AgreementForm::Table => render::agreement(agreement),
         AgreementForm::Markdown => render::agreement_markdown(agreement),
         AgreementForm::Json => match agreement.to_json() {
             // ASCII, as the report.
             Ok(value) => json::to_pretty(&value) + "\n",
-            Err(error) => return broken(format!("the agreement cannot be written: {error}")),
+            Err(error) => return unwritable(error),
+        },
+        AgreementForm::Html => match render::agreement_html(agreement, is_broken) {
+            Ok(text) => text,
+            Err(error) => return unwritable(error),
         },
     };
     let text = match output.form {
-        AgreementForm::Json => text,
+        AgreementForm::Json | AgreementForm::Html => text,
         _ => render::printable(&text).into_owned(),
     };
     match (&output.file, output.form) {
         (Some(file), _) => AGREEMENT.write(file, &text).map_or_else(broken, |()| exit::OK),
-        (None, AgreementForm::Json) => print(&text, exit::OK),
+        (None, AgreementForm::Json | AgreementForm::Html) => print(&text, exit::OK),
         (None, _) => print(&render::painted(&text), exit::OK),
     }
 }

@@ -18,6 +18,7 @@ mod init;
 mod inspect;
 mod judge;
 mod list;
+mod mutate;
 mod outcome;
 mod output;
 mod report;
@@ -68,6 +69,9 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         }
         Command::View(args) => view::view(&args),
         Command::Repro(args) => repro::repro(&args, verbose, runner),
+        Command::Mutate(args) => {
+            mutate::mutate(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
+        }
         Command::Compare(args) => {
             compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }

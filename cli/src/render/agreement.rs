@@ -1,11 +1,12 @@
 //! Evaluators against labels and against each other, as text and as Markdown.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{
     Agreement, Disagreement, Estimate, EvaluatorAgreement, KappaEstimate, LabelCounts, Verdict,
 };
-use serde_json::json;
+use evaluator_html::{Subject, write_result};
+use serde_json::{Value, json};
 
 use super::{
     changes::{NAMED, mark},
@@ -50,7 +51,7 @@ pub(crate) fn agreement(agreement: &Agreement) -> String {
 
 /// Returns a table of evaluators, then what each disagrees about.
 pub(crate) fn agreement_markdown(agreement: &Agreement) -> String {
-    let mut text = format!("### {}\n\n", escaped(&sentence(agreement)));
+    let mut text = format!("### {}\n\n", escaped(&sentence(agreement, false)));
     for row in remarks(agreement) {
         let _ = writeln!(text, "- {}", escaped(&row));
     }
@@ -80,12 +81,21 @@ pub(crate) fn agreement_markdown(agreement: &Agreement) -> String {
     text
 }
 
+/// Returns a page.
+pub(crate) fn agreement_html(agreement: &Agreement, is_broken: bool) -> io::Result<String> {
+    let sentence = sentence(agreement, is_broken);
+    let verdict = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
+    let result = Value::from(&agreement.to_json()?);
+    let mut page = Vec::new();
+    write_result(Subject::Agreement, verdict, &result, &mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
 /// Writes the last line to stderr. `is_broken` says that something broke in the run.
 pub(crate) fn agreement_verdict(agreement: &Agreement, is_broken: bool, code: u8) {
     let text = match (code, is_broken) {
         (exit::ERRORED, false) => "ERROR: the agreement could not be written".to_owned(),
-        (_, false) => sentence(agreement),
-        (_, true) => format!("ERROR: something broke in the run; {}", summary(agreement)),
+        _ => sentence(agreement, is_broken),
     };
     let sum = |count: fn(&EvaluatorAgreement) -> u64| -> u64 {
         agreement.evaluators.iter().map(count).sum()
@@ -99,7 +109,10 @@ pub(crate) fn agreement_verdict(agreement: &Agreement, is_broken: bool, code: u8
 }
 
 /// Returns the outcome in a word, and what it rests on.
-fn sentence(agreement: &Agreement) -> String {
+fn sentence(agreement: &Agreement, is_broken: bool) -> String {
+    if is_broken {
+        return format!("ERROR: something broke in the run; {}", summary(agreement));
+    }
     let word = match agreement.verdict() {
         Verdict::Pass => "PASSED",
         Verdict::Fail => "FAILED",

@@ -81,6 +81,9 @@ fn text(report: &Report) -> io::Result<String> {
     if more > 0 {
         let _ = writeln!(text, "\n... and {more} more.");
     }
+    if let Some(command) = words::repro(report)? {
+        let _ = writeln!(text, "\nRun the worst one again: `{command}`");
+    }
     Ok(text)
 }
 

@@ -14,6 +14,7 @@ mod html;
 mod inspection;
 mod junit;
 mod markdown;
+mod mutation;
 mod openmetrics;
 mod overview;
 mod plain;
@@ -27,7 +28,7 @@ mod verdict;
 mod words;
 
 pub(crate) use access::access;
-pub(crate) use agreement::{agreement, agreement_markdown, agreement_verdict};
+pub(crate) use agreement::{agreement, agreement_html, agreement_markdown, agreement_verdict};
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use comparison::{
@@ -36,6 +37,7 @@ pub(crate) use comparison::{
 pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use markdown::markdown;
+pub(crate) use mutation::{mutation, mutation_markdown, mutation_verdict};
 pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
 pub(crate) use progress::{Progress, uncontained};
 pub(crate) use sheet::{sheet, sheet_verdict};

@@ -9,7 +9,7 @@ use super::{
     plain::one_line,
     slices, sums,
     tables::{errors_of_summary, notes},
-    words::{Names, counted, cut, failure, score_text},
+    words::{Names, counted, cut, failure, repro, score_text},
 };
 
 /// Number of conversations that are named.
@@ -57,6 +57,9 @@ pub(crate) fn overview(
     slices::text(report, width, &mut text)?;
     attention(report, &mut text)?;
     errors(report, &mut text)?;
+    if let Some(command) = repro(report)? {
+        let _ = writeln!(text, "\nRun the worst one again: {command}");
+    }
     let notes = notes(report);
     if !notes.is_empty() {
         text.push('\n');

@@ -1,8 +1,10 @@
 //! Texts about an evaluation that several forms of the report contain.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, io, sync::Arc};
 
-use evaluator_host::report::{Contradictions, ConversationReport, EvaluationReport, Report};
+use evaluator_host::report::{
+    Contradictions, ConversationReport, EvaluationOutcome, EvaluationReport, Report,
+};
 
 use super::plain::one_line;
 
@@ -37,6 +39,24 @@ impl<'r> Names<'r> {
         self.seen.entry(free.clone()).or_insert(1);
         free
     }
+}
+
+/// Returns the command that runs the worst failed evaluation again; without a failure, the first one that broke. `None` if there
+/// is neither, if the run was not saved, or if a name would not survive as text.
+pub(super) fn repro(report: &Report) -> io::Result<Option<String>> {
+    let mut worst = report.attention(1, |_, _| true)?.conversations;
+    if worst.is_empty() && report.tally().errored > 0 {
+        let is_broken =
+            |it: &ConversationReport| it.evaluations.iter().any(|it| it.error.is_some());
+        let mut all = report.conversations.iter().outlines();
+        worst.extend(all.find(|it| it.as_ref().map_or(true, is_broken)).transpose()?);
+    }
+    let command = worst.first().and_then(|conversation| {
+        let of = |outcome| conversation.evaluations.iter().find(move |it| it.outcome() == outcome);
+        let evaluation = of(EvaluationOutcome::Failed).or_else(|| of(EvaluationOutcome::Error))?;
+        report.repro(conversation, evaluation)
+    });
+    Ok(command.filter(|it| one_line(it) == **it && !it.contains('`')))
 }
 
 /// Returns the first contradiction of an evaluator with its name and the trace or test, and the number of further ones.

@@ -72,18 +72,26 @@ fn a_page_has_everything_about_the_run() {
     assert_eq!(evaluator["outcomes"], "00010000000000000020");
     assert_eq!((&evaluator["scores"][3], &evaluator["scores"][18]), (&json!(0.25), &Value::Null));
     assert_eq!((&evaluator["kind"], &evaluator["cases"]), (&json!("code"), &json!(19)));
+    assert_eq!(evaluator["bins"], json!([0, 0, 1, 0, 0, 0, 0, 0, 0, 18]));
+    assert_eq!(evaluator["times"].as_array().unwrap().len(), 4);
     let conversations = &data["conversations"];
     assert_eq!(conversations["count"], 20);
     assert_eq!(conversations["trace_id"][7], "t7");
     assert_eq!(conversations["names"][7], "all.jsonl #8");
     assert_eq!(conversations["prompt"][7], "<7> </script><img src=x>");
     assert_eq!(conversations["why"][3], "</script> in 3");
-    assert_eq!(conversations["shortfall"][3], 0.5);
+    // A failure is worse than what broke.
+    assert_eq!(conversations["badness"][3], 1.5);
+    assert_eq!(conversations["badness"][18], 0.01);
     assert_eq!(
         (&conversations["latency_ms"][3], &conversations["tool_calls"][3]),
         (&json!(3), &json!(0))
     );
-    assert_eq!(data["attention"], json!([{"row": 3, "evaluator": 0, "reason": "</script> in 3"}]));
+    let again = "evaluator repro a.evalrun t3 picky";
+    assert_eq!(
+        data["attention"],
+        json!([{"row": 3, "evaluator": 0, "reason": "</script> in 3", "repro": again}])
+    );
     assert_eq!(data["errors"][0]["row"], 18);
     assert_eq!(data["run"]["policy"]["max_error_rate"], 0.0);
     assert_eq!(cases.len(), 20);
@@ -488,7 +496,12 @@ fn all_recordings_of_a_case_have_its_change_and_its_base() {
     let Page { data, cases } = page(&directory, "c.html");
     let changes = &data["comparison"]["evaluators"][0]["changes"];
     assert_eq!((&changes[0]["case"], &changes[1]), (&json!("item-0"), &Value::Null));
-    assert_eq!((&changes[0]["row"], &changes[0]["rows"]), (&json!(1), &json!([0, 1, 2, 3])));
+    assert_eq!(changes[0]["row"], 1);
+    let flaky = json!({"0": "flaky", "1": "flaky", "2": "flaky", "3": "flaky"});
+    assert_eq!(data["comparison"]["rows"], flaky);
+    assert_eq!(data["conversations"]["flaky"], json!([0, 1, 2, 3]));
+    assert_eq!(data["evaluators"][0]["mixed"], 1);
+    assert_eq!(data["comparison"]["slices"][0]["by"], "desk");
     assert!(cases.values().all(|case| case["base"]["evaluations"].is_array()));
     assert_eq!(
         (&cases[&4]["cluster"], &cases[&4]["labels"]["desk"]),
@@ -524,4 +537,40 @@ fn runs_of_other_tools_have_pages_and_comparisons() {
         assert_eq!(both.cases.len(), whole.cases.len());
         assert!(both.cases.values().any(|case| case["base"]["evaluations"].is_array()));
     }
+}
+
+#[test]
+fn the_question_of_a_judge_and_the_calls_of_an_evaluator_are_on_the_page() {
+    let directory = directory();
+    let reply = |score: f64| json!(json!({"reasoning": "so", "score": score}).to_string());
+    let replies: String = (0..20).map(|at| format!("{}\n", reply(f64::from(at != 3)))).collect();
+    directory.file("replies.jsonl", replies);
+    directory.file(
+        "j.yaml",
+        "evaluators:\n\
+         - {name: kind, type: llm_judge, criteria: It is kind., judge: {model: 'fake:replies.jsonl', samples: 1}}\n\
+         - {name: foreign, type: code, path: picky, contract: agentv}\n",
+    );
+    let run = ["run", "all.jsonl", "-c", "j.yaml", "--save-run", "a.evalrun", "--jobs", "1"];
+    evaluator(&directory, &[&run[..], &["-o", "html=a.html", "-o", "json=a.json"]].concat(), 3);
+    let page = page(&directory, "a.html");
+    assert_eq!(page.transcripts(), [3, 18]);
+    let prompts = &page.cases[&3]["transcript"]["prompts"];
+    assert_eq!(prompts["foreign"], Value::Null);
+    let [prompt] = &prompts["kind"].as_array().unwrap()[..] else { panic!("{prompts}") };
+    assert_eq!(prompt["turn"], 0);
+    let text = prompt["messages"].to_string();
+    for part in ["It is kind.", "<3> </script>", "<redacted:MY_API_KEY>"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for file in ["a.evalrun", "a.html", "a.json"] {
+        assert!(!directory.read(file).contains(SECRET), "{file}");
+    }
+    // Only transcripts have the question.
+    assert!(!directory.read("a.json").contains("It is kind."));
+    let [kind, foreign] = &page.data["evaluators"].as_array().unwrap()[..] else { panic!() };
+    assert_eq!((&kind["contract"], &foreign["contract"]), (&Value::Null, &json!("agentv")));
+    assert_eq!((&kind["usage"]["calls"], &foreign["usage"]), (&json!(20), &Value::Null));
+    evaluator(&directory, &["report", "a.evalrun", "-o", "html=b.html"], 3);
+    assert_eq!(directory.read("a.html"), directory.read("b.html"));
 }

@@ -57,6 +57,8 @@ mod large_runs;
 mod library_metrics;
 mod limits;
 mod llm_judge;
+#[cfg(unix)]
+mod mutate;
 mod openinference;
 mod output;
 mod output_files;

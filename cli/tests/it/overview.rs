@@ -77,6 +77,7 @@ fn an_overview_has_a_row_per_evaluator_and_the_worst_conversations() {
     let why = "  [FAIL] polite 0.1000: score 0.1000 is below the threshold 0.5: =rude in 27";
     assert!(lines.contains(&why), "{}", ran.stdout);
     assert!(ran.stdout.contains("[ERR ] quick: 1 of error type exited, first in trace t5"));
+    assert!(lines.contains(&"Run the worst one again: evaluator repro a.evalrun t27 polite"));
     assert!(lines.len() <= 60, "{}", lines.len());
 }
 
@@ -209,6 +210,8 @@ fn markdown_of_many_conversations_counts_those_that_passed_and_stays_short() {
     assert!(ran.stdout.contains("| polite | 30 | 66.7 % | 0.7900 |"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("✅"), "{}", ran.stdout);
     assert_eq!(ran.stdout.matches("❌").count(), 10);
+    let again = "\nRun the worst one again: `evaluator repro a.evalrun t27 polite`\n";
+    assert!(ran.stdout.ends_with(again), "{}", ran.stdout);
     let directory = Directory::new();
     directory.file("all.jsonl", recording(400));
     let reason = "x".repeat(300);

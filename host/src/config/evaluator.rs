@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean, keys, schema::text};
 use evaluator_judging::JudgeSettings;
+use evaluator_mutation::Expectations;
 use evaluator_protocol::Contract;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
     },
-    openai_eval,
+    mutate, openai_eval,
     paths::PathKind,
     process,
     reader::{MAX_REPEATS, MAX_RETRIES, Reader},
@@ -127,6 +128,7 @@ pub(super) fn read<'n>(
     Some(EvaluatorConfig {
         missing_turns: own.missing_turns.unwrap_or_default(),
         repeat: own.repeat,
+        mutate: own.mutate,
         place: Some(reader.problems.place(type_field.node.span)),
         models_place,
         ..EvaluatorConfig::new(name?, kind?)
@@ -141,6 +143,7 @@ fn take_name<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
 struct OfAllTypes {
     missing_turns: Option<MissingTurns>,
     repeat: Option<u32>,
+    mutate: Expectations,
     gates: Vec<Gate>,
 }
 
@@ -197,7 +200,8 @@ fn read_keys<'n>(
     let gate = "Claim about all cases of the evaluator, which decides in place of `threshold`.";
     let gate = fields.key("gate", gate).field(gates::schema());
     let gates = gate.map(|field| gates::read(field, name.1.unwrap_or_default()));
-    (read, OfAllTypes { missing_turns, repeat, gates: gates.unwrap_or_default() })
+    let (mutate, gates) = (mutate::read(fields), gates.unwrap_or_default());
+    (read, OfAllTypes { missing_turns, repeat, mutate, gates })
 }
 
 /// Returns the JSON Schemas of entries, one for each type.

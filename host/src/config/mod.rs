@@ -10,6 +10,7 @@ mod gates;
 mod library;
 mod llm_judge;
 mod model;
+mod mutate;
 mod openai_eval;
 mod output;
 mod overrides;

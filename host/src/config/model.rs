@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
 use evaluator_judging::{JudgeSettings, ProgramModels};
+use evaluator_mutation::Expectations;
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
@@ -119,6 +120,8 @@ pub struct EvaluatorConfig {
     pub missing_turns: MissingTurns,
     /// Number of evaluations of each conversation; default: that of the run.
     pub repeat: Option<u32>,
+    /// What it has to notice when conversations are damaged. It does not matter to a run.
+    pub mutate: Expectations,
     /// Position of its type in the file; `None` if it is not from a file.
     pub place: Option<Place>,
     /// Position of the models that it asks, if the entry names them.
@@ -174,7 +177,8 @@ impl EvaluatorConfig {
     /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
-        Self { name: name.into(), kind, missing_turns, repeat: None, place, models_place }
+        let mutate = Expectations::default();
+        Self { name: name.into(), kind, missing_turns, repeat: None, mutate, place, models_place }
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.
@@ -224,6 +228,18 @@ impl EvaluatorConfig {
             EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
+    }
+
+    /// Sets the lowest score that passes.
+    pub fn set_threshold(&mut self, threshold: f64) {
+        *match &mut self.kind {
+            EvaluatorKind::Builtin(builtin) => &mut builtin.threshold,
+            EvaluatorKind::Code(code) => &mut code.threshold,
+            EvaluatorKind::OpenAiEval(openai) => &mut openai.threshold,
+            EvaluatorKind::LlmJudge(llm_judge) => &mut llm_judge.threshold,
+            EvaluatorKind::Remote(remote) => &mut remote.program.threshold,
+            EvaluatorKind::Linked(linked) => &mut linked.threshold,
+        } = threshold;
     }
 }
 

@@ -4,6 +4,7 @@ use std::{ops::Range, path::Path, sync::Arc};
 
 use super::{
     attributes::Attributes,
+    conversation_source::ConversationSource,
     suite::{Suite, conversation},
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 256 << 10;
 
-/// The conversations of a run in order: an index into trace files, or the cases of a suite.
+/// The conversations of a run in order: an index into trace files, the cases of a suite, or those of a source.
 #[derive(Debug)]
 pub(super) struct Conversations {
     origin: Origin,
@@ -42,6 +43,7 @@ struct Only {
 enum Origin {
     Traces(Box<Traces>),
     Suite(Arc<dyn Suite>),
+    Source(Arc<dyn ConversationSource>),
 }
 
 /// Conversations in trace files.
@@ -73,6 +75,11 @@ impl Conversations {
         Self { origin: Origin::Suite(suite), only: None, attributes }
     }
 
+    /// Returns the conversations of a source, which has read the values of attributes.
+    pub(super) fn of_source(source: Arc<dyn ConversationSource>, attributes: Attributes) -> Self {
+        Self { origin: Origin::Source(source), only: None, attributes }
+    }
+
     /// Returns the attributes whose values are read.
     pub(super) fn attributes(&self) -> &Attributes {
         &self.attributes
@@ -91,7 +98,18 @@ impl Conversations {
 
     /// Returns the number of conversations of the run, with those that are left out.
     pub(super) fn of_run(&self) -> usize {
-        self.only.map_or_else(|| self.len(), |only| only.of)
+        match &self.origin {
+            Origin::Source(source) => source.of_run(),
+            _ => self.only.map_or_else(|| self.len(), |only| only.of),
+        }
+    }
+
+    /// Returns true if an evaluator is asked about a conversation.
+    pub(super) fn asks(&self, number: usize, evaluator: &str) -> bool {
+        match &self.origin {
+            Origin::Source(source) => source.asks(number, evaluator),
+            _ => true,
+        }
     }
 
     /// Returns the position of a conversation in its origin.
@@ -104,6 +122,7 @@ impl Conversations {
             _ if self.only.is_some() => 1,
             Origin::Traces(traces) => traces.groups.len(),
             Origin::Suite(suite) => suite.ids().len(),
+            Origin::Source(source) => source.len(),
         }
     }
 
@@ -116,6 +135,7 @@ impl Conversations {
                 first.map(|trace| traces.index.trace_id(trace))
             }
             Origin::Suite(suite) => suite.ids().get(number).cloned(),
+            Origin::Source(source) => Some(source.trace_id(number)),
         };
         id.unwrap_or_else(|| Arc::from(""))
     }
@@ -136,6 +156,7 @@ impl Conversations {
                 first.and_then(|trace| shown(traces.index.file(trace)))
             }
             Origin::Suite(suite) => shown(suite.file()),
+            Origin::Source(_) => None,
         }
     }
 
@@ -146,7 +167,7 @@ impl Conversations {
             Origin::Traces(traces) => {
                 traces.groups.get(number).map(|trace| traces.index.size(trace)).sum()
             }
-            Origin::Suite(_) => 0,
+            Origin::Suite(_) | Origin::Source(_) => 0,
         }
     }
 
@@ -175,6 +196,7 @@ impl Conversations {
                 self.attributes.redact(&mut conversation);
                 return Ok(conversation);
             }
+            Origin::Source(source) => return source.load(number),
         };
         let traces: Vec<_> =
             groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
@@ -203,6 +225,7 @@ impl Conversations {
                 attribute_names(traces.iter().map(AsRef::as_ref)).map(str::to_owned).collect()
             }
             Origin::Suite(suite) => suite.label_names(number),
+            Origin::Source(_) => Vec::new(),
         }
     }
 }

@@ -254,7 +254,7 @@ pub(super) fn redacted_object(object: &Object, redactor: &Redactor) -> Object {
 
 /// Returns a value without the values of secrets in its texts, keys and numbers. A number with the digits of a secret becomes a
 /// text.
-fn redacted(value: &Value, redactor: &Redactor) -> Value {
+pub(super) fn redacted(value: &Value, redactor: &Redactor) -> Value {
     match value {
         Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
             let mut number = String::new();

@@ -81,6 +81,7 @@ impl PreparedEvaluator {
         report.attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
         let failed_calls = failed_calls(&evaluation, report.error.is_some());
+        report.prompts = evaluation.prompts;
         report.target_proxy = evaluation.asked.map(target_proxy);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,

@@ -426,7 +426,8 @@ impl Execution<'_, '_> {
         let mut skipped = Vec::new();
         for (position, &Slot { column, repeat }) in self.slots.iter().enumerate() {
             let evaluator = &self.evaluators[column];
-            if self.decider.as_ref().is_some_and(|decider| decider.is_decided(column)) {
+            let is_decided = self.decider.as_ref().is_some_and(|it| it.is_decided(column));
+            if is_decided || !self.conversations.asks(number, evaluator.name()) {
                 skipped.push(position);
                 continue;
             }
@@ -449,7 +450,10 @@ impl Execution<'_, '_> {
         self.active_bytes += self.conversations.size(number);
         for position in skipped {
             let evaluator = &self.evaluators[self.slots[position].column];
-            let report = Decider::not_run(evaluator);
+            let report = match &self.decider {
+                Some(_) => Decider::not_run(evaluator),
+                None => evaluator.report(evaluator.not_started()),
+            };
             self.counted(number, position, report, String::new());
         }
         for (position, record) in known {

@@ -86,6 +86,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
     EvaluatorEntry {
         name: evaluator.name.clone(),
         kind: evaluator.kind().to_owned(),
+        contract: evaluator.contract().map(|it| it.name().to_owned()),
         threshold: evaluator.threshold,
         repeat: evaluator.repeats(),
         fingerprint: fingerprint.map(Fingerprint::digest),

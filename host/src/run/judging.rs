@@ -9,9 +9,9 @@ use tokio::time::sleep;
 
 use super::recording::Recording;
 use crate::{
-    json::Object,
+    json::{Object, Value, count, object},
     judging::{
-        Connection, Judged, Subject,
+        Connection, Judged, SentPrompt, Subject,
         judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
     },
     metric::Outcome,
@@ -133,6 +133,27 @@ fn evaluation(
     let mut evaluation = Evaluation::without_process(verdict, started.elapsed());
     evaluation.details = Some(judged.details).filter(|details| !details.is_empty());
     evaluation.warnings = judged.warnings;
+    evaluation.prompts = judged.prompts.iter().map(prompt).collect();
     evaluation.failure_reason = judged.failure_reason;
     evaluation
+}
+
+/// Returns a question as transcripts have it. What is not text, e.g. an image, is only counted.
+fn prompt(sent: &SentPrompt) -> Value {
+    let messages = sent.messages.iter().map(|message| {
+        let role = serde_json::to_value(message.role).unwrap_or_default();
+        let mut members = vec![
+            ("role", role.as_str().unwrap_or_default().into()),
+            ("text", message.content.as_str().into()),
+        ];
+        if !message.parts.is_empty() {
+            members.push(("parts", count(message.parts.len())));
+        }
+        object(members)
+    });
+    object([
+        ("turn", count(sent.turn)),
+        ("name", sent.name.as_ref().into()),
+        ("messages", Value::Array(messages.collect())),
+    ])
 }

@@ -8,6 +8,7 @@
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
 //! | `program_file` | the file of a program, and errors about it |
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `conversation_source`, `recordings` | conversations in place of those of traces; conversations of traces without a run |
 //! | `decide` | runs that end as soon as their gates are decided |
 //! | `attributes`, `cases` | attributes that decide cases, clusters and slices; the cases, counted before a run |
 //! | `execute` | every evaluator on every conversation |
@@ -34,6 +35,7 @@ mod cases;
 mod check;
 mod containment;
 mod context;
+mod conversation_source;
 mod conversations;
 mod decide;
 mod describe;
@@ -62,6 +64,7 @@ mod program;
 mod program_file;
 mod python_grader;
 mod recording;
+mod recordings;
 mod resident;
 mod retry;
 mod reuse;
@@ -78,6 +81,7 @@ mod work;
 mod tests;
 
 pub use check::Finding;
+pub use conversation_source::ConversationSource;
 pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
@@ -85,6 +89,7 @@ pub use inspect::{Inspection, invocations};
 pub use library::LibraryEntry;
 pub use plan::Plan;
 pub use preview::Preview;
+pub use recordings::{Recordings, turns_document};
 pub use resident::{Resident, Residents};
 pub use runner::Runner;
 pub use stages::{OneConversation, Request, SuiteInput};

@@ -11,6 +11,7 @@ use super::{
     Plan, RunEvent, Runner,
     attributes::Attributes,
     cases,
+    conversation_source::ConversationSource,
     conversations::Conversations,
     decide::CaseOrder,
     diagnosis::{self, ExpectedContent},
@@ -44,6 +45,8 @@ pub struct Request {
     pub traces: Vec<PathBuf>,
     /// Cases in place of trace files. Default: none.
     pub suite: Option<SuiteInput>,
+    /// Conversations in place of trace files. Default: none.
+    pub source: Option<Arc<dyn ConversationSource>>,
     /// Evaluators and settings.
     pub config: Config,
     /// Run that this one is compared with. Nothing is evaluated if they do not measure the same. Needs
@@ -279,7 +282,7 @@ impl Runner {
         }
     }
 
-    /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
+    /// Takes the cases of the suite or the conversations of the source, or loads the traces, and the eval set. Returns `None` if there is nothing to evaluate.
     async fn load_all_conversations(
         &self,
         request: &Request,
@@ -293,6 +296,11 @@ impl Runner {
             return Some((Conversations::of_suite(Arc::clone(&input.suite), attributes), None));
         }
         let config = &request.config;
+        if let Some(source) = &request.source {
+            let eval_set = load_eval_set(config, report, on_event);
+            let attributes = Attributes::of(config, self);
+            return Some((Conversations::of_source(Arc::clone(source), attributes), eval_set));
+        }
         let index = self.load_traces(request, report, on_event).await?;
         let eval_set = load_eval_set(config, report, on_event);
         let multi_turn =

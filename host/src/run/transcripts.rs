@@ -1,13 +1,23 @@
 //! What the run file keeps of the conversations themselves.
 
-use super::{Runner, document::Turns};
+use super::{
+    Runner,
+    document::{Turns, redacted},
+};
 use crate::{
     config::{Config, Transcripts},
     conversation::{Conversation, Turn},
     eval_set::{EvalCase, ExpectedTurn},
+    json::{self, NonFinite, Object, Value},
     models::Redactor,
     report::{ConversationReport, EvaluationOutcome},
 };
+
+/// Maximum number of questions of a judge that are kept with a conversation.
+const PROMPTS: usize = 50;
+
+/// Maximum number of characters of a message of a question; a longer one lacks its middle.
+const MESSAGE: usize = 20_000;
 
 /// What was said and done in a case of a suite.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +69,54 @@ impl TranscriptWriter {
             Transcripts::Failed => outcomes.any(did_not_pass),
             Transcripts::All => true,
         };
-        is_kept.then(|| Turns::redacted(conversation, case, &self.redactor).to_object())
+        is_kept.then(|| {
+            let turns = Turns::redacted(conversation, case, &self.redactor).to_object();
+            match self.prompts(report) {
+                Some(prompts) => {
+                    format!("{},\"prompts\":{prompts}}}", turns.strip_suffix('}').unwrap_or(&turns))
+                }
+                None => turns,
+            }
+        })
     }
+
+    /// Returns what judges were asked about a conversation as a JSON object, by their names; `None` if there is nothing.
+    fn prompts(&self, report: &ConversationReport) -> Option<String> {
+        let evaluations = report.evaluations.iter().filter(|it| !it.prompts.is_empty());
+        let prompts: Object = evaluations
+            .map(|it| {
+                let prompts = it.prompts.iter().take(PROMPTS);
+                let prompts = prompts.map(|prompt| shortened(redacted(prompt, &self.redactor)));
+                (it.name.clone(), Value::Array(prompts.collect()))
+            })
+            .collect();
+        let mut text = String::new();
+        // Writing text to a string cannot fail.
+        let _ = json::write(&Value::Object(prompts.clone()), &mut text, NonFinite::Null);
+        (!prompts.is_empty()).then_some(text)
+    }
+}
+
+/// Returns a value whose long texts lack their middle.
+fn shortened(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(cut(text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(shortened).collect()),
+        Value::Object(members) => {
+            Value::Object(members.into_iter().map(|(key, it)| (key, shortened(it))).collect())
+        }
+        other => other,
+    }
+}
+
+/// Removes the middle of a long text.
+fn cut(text: String) -> String {
+    let length = text.chars().count();
+    if length <= MESSAGE {
+        return text;
+    }
+    let half = MESSAGE / 2;
+    let (begin, end): (String, String) =
+        (text.chars().take(half).collect(), text.chars().skip(length - half).collect());
+    format!("{begin}\n[... {} characters are left out ...]\n{end}", length - MESSAGE)
 }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use crate::{
-    json::Object,
+    json::{Object, Value},
     models::ProxyUsage,
     process::{Captured, Outcome},
 };
@@ -48,6 +48,8 @@ pub struct Evaluation {
     pub details: Option<Object>,
     /// Warnings of a judge.
     pub warnings: Vec<String>,
+    /// What a judge was asked, a JSON object for each question.
+    pub(crate) prompts: Vec<Value>,
     /// Reason of a judge why the evaluation fails although its score reaches the threshold.
     pub(crate) failure_reason: Option<String>,
     /// Text of an answer of a foreign contract; empty for others.
@@ -140,6 +142,7 @@ impl Evaluation {
             calls_failed: false,
             details: None,
             warnings: Vec::new(),
+            prompts: Vec::new(),
             failure_reason: None,
             answer: Vec::new(),
             blames_config: false,

@@ -321,6 +321,7 @@ mod tests {
         EvaluatorEntry {
             name: name.to_owned(),
             kind: kind.to_owned(),
+            contract: None,
             threshold: 0.5,
             repeat: 1,
             fingerprint: Some(parts.fingerprint()),

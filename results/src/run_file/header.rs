@@ -98,6 +98,9 @@ pub struct EvaluatorEntry {
     pub name: String,
     /// `builtin`, `judge`, `grader`, `code` or `linked`; `broken` for one that cannot run.
     pub kind: String,
+    /// Contract of its documents, if its entry names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
     /// Number of evaluations of each conversation.

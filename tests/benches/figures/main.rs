@@ -11,9 +11,10 @@
 //! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
-//! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
+//! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
-//! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
+//! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
+//! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -31,6 +32,7 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod mutation;
 mod one;
 mod python;
 mod rust;
@@ -47,7 +49,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -55,6 +57,7 @@ const PARTS: [Part; 8] = [
     ("growth", growth::measure),
     ("judges", judges::measure),
     ("containment", containment::measure),
+    ("mutation", mutation::measure),
     ("statistics", statistics::measure),
 ];
 

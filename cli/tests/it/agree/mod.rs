@@ -7,7 +7,7 @@ use std::fs;
 
 use crate::{
     compare::recorded,
-    support::{Directory, Ran},
+    support::{Directory, Ran, page::Page},
 };
 
 /// An evaluator that passes answers with `yes`, gives `maybe` 0.6 and a reason, and breaks at `crash`.
@@ -64,7 +64,9 @@ fn an_evaluator_is_held_against_labels_with_both_reasons_of_disagreements() {
     }
     ran.says("PASSED: compared; nothing is asked of the evaluators; check kappa 0.00 (-0.98 to 0.98), 2 disagreements in 4");
     // All evaluators, by the labels alone.
-    let all = agree(&directory, labels, &["-o", "json", "-o", "markdown=a.md"]).exits(0).json();
+    let forms = ["-o", "json", "-o", "markdown=a.md", "-o", "html=a.html"];
+    let all = agree(&directory, labels, &forms);
+    let all = all.exits(0).json();
     let names: Vec<&str> = all["evaluators"]
         .as_array()
         .unwrap()
@@ -80,6 +82,13 @@ fn an_evaluator_is_held_against_labels_with_both_reasons_of_disagreements() {
     let markdown = fs::read_to_string(directory.join("a.md")).unwrap();
     assert!(markdown.starts_with("### PASSED: compared; nothing is asked"), "{markdown}");
     assert!(markdown.contains("| evaluator passes | 1 | 1 |"), "{markdown}");
+    // The page has the same data.
+    let page = Page::read(&directory.read("a.html"));
+    assert_eq!(
+        (&page.data["subject"], &page.data["verdict"]),
+        (&"agreement".into(), &"PASSED".into())
+    );
+    assert_eq!(page.data["result"], all);
 }
 
 #[test]

@@ -82,7 +82,13 @@ fn a_saved_run_is_reported_as_it_was_in_every_form() {
             let text = without_durations(&form(&directory, prefix, name));
             let expected = without_durations(&resumed);
             let reused = "; 20 of 20 results from an earlier run";
-            assert_eq!(text, expected.replace(reused, ""), "{name} {prefix}");
+            let lines = |text: &str| {
+                // There is nothing to run again without a file.
+                let is_hint = |line: &&str| line.contains("Run the worst one again: ");
+                let lines = text.lines().filter(|line| !line.is_empty() && !is_hint(line));
+                lines.map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(lines(&text), lines(&expected.replace(reused, "")), "{name} {prefix}");
         }
     }
     // What is on stderr after the report is the same, too.

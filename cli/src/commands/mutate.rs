@@ -1,0 +1,459 @@
+//! `evaluator mutate`: damaged conversations, and whether evaluators notice.
+
+mod sources;
+mod trials;
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use evaluator_host::{
+    config::{Config, EvaluatorConfig, EvaluatorKind},
+    document::did_you_mean,
+    files::{WriteOptions, atomic_write},
+    json,
+    run::{Request, Runner, turns_document},
+};
+use evaluator_mutation::{
+    Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, Observed, Outcome,
+    RelationCounts, Shown, Sums, Tried, diff, of_metric,
+};
+
+use self::{
+    sources::Bases,
+    trials::{Laboratory, Names, RAISED, Raised, Subjected},
+};
+use super::{broken, eval_file, load_config, open_session, print, run, unusable, watched};
+use crate::{
+    args::{MutateArgs, MutationForm, MutationOutput, RunArgs, run_again},
+    exit, render, signals, streams,
+};
+
+/// Tries evaluators on damaged conversations. Returns the exit code.
+pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
+    let config = configuration(&args, &runner)?;
+    let mut subjected: Vec<Subjected> = config
+        .evaluators
+        .iter()
+        .map(|it| Subjected::new(&it.name, expectations(it), it.threshold()))
+        .collect();
+    refuse_unknown_kinds(&args, &subjected).map_err(unusable)?;
+    runner.session = Some(open_session(&config, verbose, &runner)?);
+    runner.locked = args.locked;
+    runner.jobs = args.jobs.unwrap_or(runner.jobs);
+    signals::watch(runner.cancellation.clone());
+    let request = Request::new(args.traces.clone(), config.clone());
+    let recordings =
+        watched(verbose, async |on_event| runner.recordings(&request, on_event).await)?;
+    let recordings = recordings.map_err(|_| match runner.cancellation.is_cancelled() {
+        true => broken("it was interrupted; there is no report"),
+        // The errors have been shown.
+        false => unusable("the traces or the eval set cannot be used as they are"),
+    })?;
+    let mut laboratory = Laboratory {
+        runner: &runner,
+        config,
+        recordings: Arc::new(recordings),
+        verbose,
+        names: HashMap::new(),
+    };
+    laboratory.evaluate_undamaged(&mut subjected, args.case.as_deref())?;
+    let choice = Choice {
+        sample: args.sample,
+        seed: args.seed,
+        relations: !args.no_relations && args.only.is_none(),
+        operators: args.operators.clone(),
+        only: args.only,
+    };
+    let reports = match subjected.iter().all(|it| it.refusal.is_some()) {
+        true => subjected.iter().map(refused).collect(),
+        false => tried(&laboratory, &mut subjected, &choice, &args)?,
+    };
+    let max_error_rate = args.max_error_rate.unwrap_or(laboratory.config.max_error_rate);
+    let code = exit::worst(reports.iter().map(|it| code(it, args.min_killed, max_error_rate)));
+    let MutateArgs { seed, sample, min_killed, .. } = args;
+    let report = MutationReport { seed, sample, min_killed, evaluators: reports };
+    let code = exit::worst([code, write(&report, &args.output)]);
+    render::mutation_verdict(&report.evaluators, min_killed, code);
+    Ok(code)
+}
+
+/// Tries evaluators on edited conversations. Returns their reports.
+fn tried(
+    laboratory: &Laboratory<'_>,
+    subjected: &mut [Subjected],
+    choice: &Choice,
+    args: &MutateArgs,
+) -> Result<Vec<EvaluatorReport>, u8> {
+    let bases = laboratory.evaluate_edited(subjected, choice)?;
+    if let (Some(only), true) = (args.only, subjected.iter().all(|it| it.tried.is_empty())) {
+        let case = args.case.as_deref().unwrap_or_default();
+        return Err(unusable(format!(
+            "`{only}` does not apply to {case}, or no evaluator passes {case} as it is"
+        )));
+    }
+    if choice.relations {
+        laboratory.evaluate_raised(subjected)?;
+    }
+    let shown = Shower { bases: &bases, names: &laboratory.names, args };
+    let reports = subjected.iter().map(|it| shown.report(it)).collect::<Result<_, _>>();
+    let reports = reports.map_err(broken)?;
+    if let Some(directory) = &args.save {
+        shown.save(directory, subjected).map_err(broken)?;
+    }
+    Ok(reports)
+}
+
+/// Returns the configuration of the evaluators that are tried.
+fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Config, u8> {
+    let mut run_args = run_again(&args.options, &args.traces).map_err(unusable)?;
+    if eval_file::given(&run_args, runner).map_err(unusable)?.is_some() {
+        return Err(unusable(
+            "an eval file has tests and no recorded conversations; `mutate` needs traces and a configuration",
+        ));
+    }
+    let names = programs(args, &mut run_args, runner)?;
+    run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);
+    let programs = run_args.evaluators.len();
+    let mut config = run::configuration(&mut run_args, runner)?;
+    if !names.is_empty() {
+        for name in &names {
+            if !config.evaluators.iter().any(|it| it.name == *name) {
+                let known = || config.evaluators.iter().map(|it| it.name.as_str());
+                let hint = did_you_mean(name, known()).unwrap_or_else(|| {
+                    format!("there are {}", known().collect::<Vec<_>>().join(", "))
+                });
+                return Err(unusable(format!(
+                    "there is no evaluator `{name}` in the configuration, and no program of that path; {hint}"
+                )));
+            }
+        }
+        let first_program = config.evaluators.len() - programs;
+        let mut index = 0;
+        config.evaluators.retain(|it| {
+            index += 1;
+            names.contains(&it.name) || index > first_program
+        });
+    }
+    config.gates.clear();
+    config.until_decided = false;
+    config.fail_fast = false;
+    config.baseline = None;
+    own_cassettes(&mut config, args.judge.judge_cassette.is_some());
+    Ok(config)
+}
+
+/// Moves the paths of programs to the arguments of a run. Returns the names of entries.
+fn programs(args: &MutateArgs, run_args: &mut RunArgs, runner: &Runner) -> Result<Vec<String>, u8> {
+    let config = load_config(args.config.as_deref(), runner)?;
+    let mut names = Vec::new();
+    for name in &args.named {
+        let is_entry = config.evaluators.iter().any(|it| it.name == *name);
+        match Path::new(name).exists() && !is_entry {
+            true => run_args.evaluators.push(PathBuf::from(name)),
+            false => names.push(name.clone()),
+        }
+    }
+    Ok(names)
+}
+
+/// Gives judges recordings of their own, next to those of runs: damaged conversations are other questions.
+fn own_cassettes(config: &mut Config, is_named: bool) {
+    let own = |path: &mut PathBuf| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let extension = path.extension().map(|it| format!(".{}", it.to_string_lossy()));
+        path.set_file_name(format!("{stem}-mutate{}", extension.unwrap_or_default()));
+    };
+    if !is_named {
+        config.judge.cassette.iter_mut().for_each(own);
+    }
+    let judges = config.evaluators.iter_mut().filter_map(EvaluatorConfig::judge_mut);
+    judges.filter_map(|judge| judge.cassette.as_mut()).for_each(own);
+}
+
+/// Returns what an evaluator has to notice: what its entry says, else what is known about its type.
+fn expectations(evaluator: &EvaluatorConfig) -> Expectations {
+    // A judge must not obey what it judges.
+    let judged = |compares: bool| match compares {
+        true => Expectations::of(Kind::Answer).with(&["inject_judge"], Effect::Down),
+        false => Expectations::of(Kind::Rubric),
+    };
+    let mut expectations = match &evaluator.kind {
+        EvaluatorKind::Builtin(builtin) => of_metric(&evaluator.name, &builtin.settings),
+        EvaluatorKind::LlmJudge(llm_judge) => judged(llm_judge.judged_by.compares()),
+        EvaluatorKind::OpenAiEval(openai) if openai.judge.is_some() => {
+            judged(openai.grader.compares())
+        }
+        EvaluatorKind::OpenAiEval(openai) if openai.grader.compares() => {
+            Expectations::of(Kind::Answer)
+        }
+        _ => Expectations::default(),
+    };
+    let own = &evaluator.mutate;
+    if own.kind.is_some_and(|kind| expectations.kind != Some(kind)) {
+        expectations = Expectations { kind: own.kind, ..Expectations::default() };
+    }
+    expectations.effects.extend(own.effects.iter().cloned());
+    expectations.skip.extend(own.skip.iter().cloned());
+    expectations
+}
+
+/// Refuses a limit for evaluators of which nothing is known.
+fn refuse_unknown_kinds(args: &MutateArgs, subjected: &[Subjected]) -> Result<(), String> {
+    let unknown = subjected.iter().find(|it| it.expectations.kind.is_none());
+    match unknown.filter(|_| args.min_killed.is_some()) {
+        None => Ok(()),
+        Some(it) => Err(format!(
+            "`--min-killed` needs to know what `{}` measures: write `mutate: {{kind: answer}}` into its entry (or tools, rubric, \
+             form, budget), or leave the option out to see what it notices",
+            it.name
+        )),
+    }
+}
+
+/// Returns the exit code of an evaluator.
+fn code(report: &EvaluatorReport, min_killed: Option<f64>, max_error_rate: f64) -> u8 {
+    let undamaged = &report.conversations;
+    let asked = undamaged.passed + undamaged.failed + undamaged.errors + undamaged.unstable.len();
+    let broke =
+        |errors: usize, all: usize| errors > 0 && errors as f64 > max_error_rate * all as f64;
+    let mut codes = vec![exit::OK];
+    if broke(undamaged.errors, asked) || broke(report.counts.broke, report.counts.mutants) {
+        codes.push(exit::ERRORED);
+    }
+    if report.refusal.is_some() {
+        codes.push(exit::USAGE);
+    }
+    let rate = report.counts.kill_rate.map(|rate| rate.rate);
+    match min_killed.zip(rate) {
+        Some((limit, rate)) if rate < limit => codes.push(exit::FAILED),
+        None if min_killed.is_some() => codes.push(exit::USAGE),
+        _ => {}
+    }
+    if report.violations > 0 {
+        codes.push(exit::FAILED);
+    }
+    exit::worst(codes)
+}
+
+/// Returns the report of an evaluator that was not tried.
+fn refused(it: &Subjected) -> EvaluatorReport {
+    let sums = Sums::new(&it.tried, &[], it.expectations.kind.is_some());
+    EvaluatorReport {
+        evaluator: it.name.to_string(),
+        kind: it.expectations.kind,
+        conversations: it.conversations.clone(),
+        refusal: it.refusal.clone(),
+        counts: sums.counts,
+        violations: 0,
+        operators: Vec::new(),
+        relations: Vec::new(),
+        survivors: Vec::new(),
+        violated: Vec::new(),
+        broken: Vec::new(),
+    }
+}
+
+/// Shows edits of conversations.
+struct Shower<'s> {
+    bases: &'s Bases,
+    names: &'s HashMap<usize, Names>,
+    args: &'s MutateArgs,
+}
+
+impl Shower<'_> {
+    /// Returns the report of an evaluator.
+    fn report(&self, it: &Subjected) -> Result<EvaluatorReport, String> {
+        if it.refusal.is_some() {
+            return Ok(refused(it));
+        }
+        let sums = Sums::new(&it.tried, &it.operators, it.expectations.kind.is_some());
+        let has = |wanted: &'static [Outcome]| {
+            let own = move |tried: &&Tried| {
+                tried.outcome().is_some_and(|(_, outcome)| wanted.contains(&outcome))
+            };
+            it.tried.iter().filter(own)
+        };
+        let mut survivors = Vec::new();
+        for tried in has(&[Outcome::Survived]) {
+            survivors.push(self.shown(it, tried, "down", tried.before)?);
+        }
+        survivors.sort_by_key(|shown: &Shown| shown.diff.len());
+        let mut broken = Vec::new();
+        for tried in has(&[Outcome::Broke]) {
+            broken.push(self.shown(it, tried, "no error", tried.before)?);
+        }
+        let mut violated = Vec::new();
+        for violation in &sums.violations {
+            violated.push(self.shown(
+                it,
+                violation.tried,
+                &violation.relation,
+                violation.before,
+            )?);
+        }
+        let Sums { counts, operators, mut relations, .. } = sums;
+        let raised: Vec<Shown> = it
+            .raised
+            .iter()
+            .filter(|raised| raised.passes)
+            .map(|raised| self.raised(it, raised))
+            .collect();
+        if !it.raised.is_empty() {
+            let (relation, checked) = (RAISED.to_owned(), it.raised.len());
+            relations.push(RelationCounts { relation, checked, violations: raised.len() });
+        }
+        violated.extend(raised);
+        let violations = violated.len();
+        Ok(EvaluatorReport {
+            counts,
+            violations,
+            operators,
+            relations,
+            survivors,
+            violated,
+            broken,
+            ..refused(it)
+        })
+    }
+
+    fn shown(
+        &self,
+        it: &Subjected,
+        tried: &Tried,
+        expected: &str,
+        before: f64,
+    ) -> Result<Shown, String> {
+        let names = self.names.get(&tried.trial.conversation).cloned().unwrap_or_default();
+        let [old, new] = self.documents(tried)?;
+        let mutant = tried.trial.mutation.to_string();
+        Ok(Shown {
+            again: self.command(it, &["--only", &mutant, "--case", &names.case]),
+            mutant,
+            case: names.case,
+            trace_id: names.trace_id,
+            expected: expected.to_owned(),
+            before,
+            after: tried.observed.score(),
+            diff: diff(&old, &new),
+            error: match &tried.observed {
+                Observed::Error { error_type, message } => Some(format!("{error_type}: {message}")),
+                _ => None,
+            },
+        })
+    }
+
+    /// Returns a failure that passes with a higher threshold.
+    fn raised(&self, it: &Subjected, raised: &Raised) -> Shown {
+        let Raised { number, thresholds: [before, after], score, .. } = *raised;
+        let names = self.names.get(&number).cloned().unwrap_or_default();
+        Shown {
+            mutant: RAISED.to_owned(),
+            case: names.case,
+            trace_id: names.trace_id,
+            expected: RAISED.to_owned(),
+            before,
+            after: score,
+            diff: format!("-  \"threshold\": {before},\n+  \"threshold\": {after},\n"),
+            error: None,
+            again: self.command(it, &[]),
+        }
+    }
+
+    /// Returns the documents of a conversation and of its edit.
+    fn documents(&self, tried: &Tried) -> Result<[String; 2], String> {
+        let number = tried.trial.conversation;
+        let read = |error: &dyn std::fmt::Display| error.to_string();
+        let base = self.bases.load(number).map_err(|error| read(&error))?;
+        let edited = self.bases.edited(number, &tried.trial.mutation).map_err(|it| read(&it))?;
+        let golden = self.bases.golden(&base);
+        let text = |conversation| json::to_pretty(&turns_document(conversation, golden)) + "\n";
+        Ok([text(&base.conversation), text(&edited)])
+    }
+
+    /// Returns the command line with these options for an evaluator.
+    fn command(&self, it: &Subjected, options: &[&str]) -> String {
+        let mut words = vec!["evaluator".to_owned(), "mutate".to_owned()];
+        words.extend(self.args.traces.iter().map(|path| path.display().to_string()));
+        words.extend(self.args.options.iter().cloned());
+        let is_path = |name: &&String| Path::new(name).exists() && **name != *it.name;
+        let paths: Vec<&String> = self.args.named.iter().filter(is_path).collect();
+        match paths.is_empty() {
+            true => words.extend(["--evaluator".to_owned(), it.name.to_string()]),
+            false => words.extend(paths.into_iter().map(|path| format!("--evaluator={path}"))),
+        }
+        words.extend(options.iter().map(|word| (*word).to_owned()));
+        let quoted: Vec<_> = words.iter().map(|word| shell_words::quote(word)).collect();
+        quoted.join(" ")
+    }
+
+    /// Writes the names of what was killed and of what survived, and the documents of survivors.
+    fn save(&self, directory: &Path, subjected: &[Subjected]) -> Result<(), String> {
+        let failed = |path: &Path, error: std::io::Error| {
+            format!("cannot write {}: {error}", path.display())
+        };
+        fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+        let write = |name: &str, text: &str| {
+            let path = directory.join(name);
+            atomic_write(&path, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
+                .map_err(|error| failed(&path, error))
+        };
+        let (mut killed, mut survived) = (String::new(), String::new());
+        let mut number = 0;
+        for it in subjected {
+            for tried in &it.tried {
+                let names = self.names.get(&tried.trial.conversation).cloned().unwrap_or_default();
+                let line = format!("{}\t{}\t{}\n", it.name, tried.trial.mutation, names.case);
+                match tried.outcome() {
+                    Some((_, Outcome::Killed)) => killed.push_str(&line),
+                    Some((_, Outcome::Survived)) => {
+                        number += 1;
+                        survived.push_str(&format!("survivor-{number:04}.json\t{line}"));
+                        let [_, document] = self.documents(tried)?;
+                        write(&format!("survivor-{number:04}.json"), &document)?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        write("killed.txt", &killed)?;
+        write("survived.txt", &survived)
+    }
+}
+
+/// Writes the report in all forms. Returns the exit code.
+fn write(report: &MutationReport, outputs: &[MutationOutput]) -> u8 {
+    let table = [MutationOutput { form: MutationForm::Table, file: None }];
+    let outputs = if outputs.is_empty() { &table[..] } else { outputs };
+    exit::worst(outputs.iter().map(|output| {
+        let text = match output.form {
+            MutationForm::Table => {
+                let width = if output.file.is_none() { streams::stdout_width() } else { None };
+                render::printable(&render::mutation(&report.evaluators, width)).into_owned()
+            }
+            MutationForm::Markdown => {
+                render::printable(&render::mutation_markdown(&report.evaluators)).into_owned()
+            }
+            MutationForm::Json => match serde_json::to_string_pretty(report) {
+                Ok(text) => text + "\n",
+                Err(error) => return broken(format!("the report cannot be written: {error}")),
+            },
+        };
+        match (&output.file, output.form) {
+            (Some(file), _) => {
+                let written = atomic_write(file, WriteOptions::default(), |out| {
+                    out.write_all(text.as_bytes())
+                });
+                written.map_or_else(
+                    |error| broken(format!("cannot write to {}: {error}", file.display())),
+                    |()| exit::OK,
+                )
+            }
+            (None, MutationForm::Json) => print(&text, exit::OK),
+            (None, _) => print(&render::painted(&text), exit::OK),
+        }
+    }))
+}

@@ -1,0 +1,428 @@
+//! `evaluator mutate`: damaged conversations, and whether evaluators notice.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{
+    containment::is_available,
+    support::{Directory, Ran, has, kept_source},
+};
+
+/// An evaluator that always answers this.
+const ALWAYS: &str = "print('{\"score\": %}')";
+
+/// An evaluator that reads the document: a long answer, and a call of `book` with a date.
+const CAREFUL: &str = "import json, sys
+document = json.load(sys.stdin)
+good = all(
+    turn['final_response'] and turn['final_response'].strip().startswith('Your table')
+    and [call['args'].get('date') for call in turn['intermediate_steps']['tool_calls'] if call['name'] == 'book'] == ['2026-12-31']
+    for turn in document['invocations']
+)
+print(json.dumps({'score': 1.0 if good else 0.0}))
+";
+
+/// Conversations in which a table is booked, each with a golden case that it meets.
+fn booked(number: usize) -> Directory {
+    let directory = Directory::new();
+    let (mut lines, mut cases) = (String::new(), Vec::new());
+    for n in 0..number {
+        let (people, id) = (n + 2, 16 * (n + 1));
+        let question = format!("Book a table for {people} at seven");
+        let answer = format!("Your table for {people} is booked at 19:00, number {}.", 100 + n);
+        let calls = [
+            ("search", json!({"city": "Bern", "people": people}), json!({"free": true, "at": 19})),
+            ("book", json!({"date": "2026-12-31", "people": people}), json!({"number": 100 + n})),
+        ];
+        let span = |index: usize, name: &str, attributes: &[(&str, String)]| {
+            let attributes: Vec<Value> = attributes
+                .iter()
+                .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+                .collect();
+            let mut span = json!({
+                "traceId": format!("{:032x}", n + 1), "spanId": format!("{:016x}", id + index), "name": name,
+                "startTimeUnixNano": (1_700_000_000_000_000_000_u64 + index as u64).to_string(),
+                "endTimeUnixNano": "1700000001000000000", "attributes": attributes,
+            });
+            if index > 0 {
+                span["parentSpanId"] = format!("{id:016x}").into();
+            }
+            span.to_string() + "\n"
+        };
+        let message = |role: &str, text: &str| {
+            json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
+        };
+        lines += &span(
+            0,
+            "invoke_agent",
+            &[
+                ("gen_ai.operation.name", "invoke_agent".to_owned()),
+                ("gen_ai.input.messages", message("user", &question)),
+                ("gen_ai.output.messages", message("assistant", &answer)),
+            ],
+        );
+        for (index, (name, arguments, result)) in calls.iter().enumerate() {
+            let attributes = [
+                ("gen_ai.operation.name", "execute_tool".to_owned()),
+                ("gen_ai.tool.name", (*name).to_owned()),
+                ("gen_ai.tool.call.id", format!("call-{index}")),
+                ("gen_ai.tool.call.arguments", arguments.to_string()),
+                ("gen_ai.tool.call.result", result.to_string()),
+            ];
+            lines += &span(index + 1, "execute_tool", &attributes);
+        }
+        let uses: Vec<Value> =
+            calls.iter().map(|(name, args, _)| json!({"name": name, "args": args})).collect();
+        cases.push(json!({"eval_id": format!("case-{n}"), "conversation": [{
+            "user_content": {"parts": [{"text": question}]},
+            "final_response": {"parts": [{"text": answer}]},
+            "intermediate_data": {"tool_uses": uses},
+        }]}));
+    }
+    directory.file("traces.jsonl", lines);
+    directory.file("set.json", json!({"eval_set_id": "set", "eval_cases": cases}).to_string());
+    directory
+}
+
+fn configure(directory: &Directory, entry: &str) {
+    directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n- {entry}\n"));
+}
+
+/// Six conversations, and an entry of a program in Python with these keys.
+fn python(text: &str, keys: &str) -> Directory {
+    let directory = booked(6);
+    directory.file("check.py", text);
+    configure(&directory, &format!("{{name: check, type: code, path: check.py{keys}}}"));
+    directory
+}
+
+fn mutate(directory: &Directory, options: &[&str]) -> Ran {
+    directory.evaluator(&[&["mutate", "traces.jsonl", "-c", "c.yaml"], options].concat())
+}
+
+/// Returns the report of the only evaluator.
+fn tried(directory: &Directory, code: i32, options: &[&str]) -> Value {
+    let ran = mutate(directory, &[&["-o", "json"], options].concat()).exits(code);
+    ran.json()["evaluators"][0].clone()
+}
+
+fn operator<'r>(report: &'r Value, name: &str) -> &'r Value {
+    let all = report["operators"].as_array().unwrap();
+    all.iter().find(|it| it["operator"] == name).unwrap_or(&Value::Null)
+}
+
+#[test]
+fn an_evaluator_that_always_says_yes_kills_nothing() {
+    let directory = python(&ALWAYS.replace('%', "1.0"), ", mutate: {kind: answer}");
+    let report = tried(&directory, 0, &[]);
+    assert_eq!((&report["kind"], &report["survived"]), (&json!("answer"), &json!(72)));
+    assert_eq!((&report["killed"], &report["kill_rate"]["rate"]), (&json!(0), &json!(0.0)));
+    assert_eq!(report["violations"], 0);
+    let survivors = report["survivors"].as_array().unwrap();
+    assert_eq!(json!(survivors.len()), report["survived"]);
+    let first = &survivors[0];
+    assert_eq!((&first["before"], &first["after"]), (&json!(1.0), &json!(1.0)));
+    let diff = first["diff"].as_str().unwrap();
+    assert!(diff.contains("\n-") && diff.contains("\n+"), "{diff}");
+    // Those that differ least come first.
+    let sizes: Vec<usize> = survivors.iter().map(|it| it["diff"].as_str().unwrap().len()).collect();
+    assert!(sizes.is_sorted());
+    let ran = mutate(&directory, &["--min-killed", "0.8"]).exits(1);
+    ran.says("FAILED: check: 0 of").says("and 80 % are required");
+}
+
+#[test]
+fn an_evaluator_that_always_says_no_has_nothing_to_damage() {
+    let directory = python(&ALWAYS.replace('%', "0.0"), "");
+    let ran = mutate(&directory, &[]).exits(2);
+    ran.says("NOT RUN: check: nothing to damage: it passes 0 of 6 conversations (6 fail), and at least 5 are needed");
+    let few = booked(4);
+    few.file("check.py", ALWAYS.replace('%', "1.0"));
+    configure(&few, "{name: check, type: code, path: check.py}");
+    mutate(&few, &[]).exits(2).says("it passes 4 of 4 conversations, and at least 5 are needed");
+}
+
+#[test]
+fn an_evaluator_that_breaks_kills_nothing() {
+    let fragile = CAREFUL.replace("turn['final_response'] and ", "");
+    let directory = python(&fragile, ", mutate: {kind: answer}");
+    let options = ["--operators", "null_answer,refuse", "--no-relations"];
+    let report = tried(&directory, 3, &options);
+    assert_eq!((&report["killed"], &report["broke"]), (&json!(6), &json!(6)));
+    let null_answer = operator(&report, "null_answer");
+    assert_eq!((&null_answer["broke"], &null_answer["kill_rate"]), (&json!(6), &Value::Null));
+    let broken = &report["broken"][0];
+    assert!(broken["error"].as_str().unwrap().contains("AttributeError"), "{broken}");
+    let tolerated = [&options[..], &["--max-error-rate", "0.5"]].concat();
+    tried(&directory, 0, &tolerated);
+    mutate(&directory, &options).exits(3).says("ERROR: check: 6 of 6 killed");
+}
+
+#[test]
+fn a_single_edit_is_tried_again() {
+    let directory = python(CAREFUL, ", mutate: {kind: answer}");
+    let report = tried(&directory, 0, &["--operators", "swap_answers,change_number"]);
+    let survivor = &report["survivors"][0];
+    assert_eq!(survivor["mutant"], "swap_answers@1");
+    let again = survivor["again"].as_str().unwrap();
+    let words = shell_words(again);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ran = directory.evaluator(&[&words[1..], &["-o", "json"]].concat()).exits(0);
+    let alone = &ran.json()["evaluators"][0];
+    assert_eq!(alone["mutants"], 1);
+    for key in ["mutant", "case", "diff"] {
+        assert_eq!(alone["survivors"][0][key], survivor[key], "{key}");
+    }
+    mutate(&directory, &["--only", "refuse@1", "--case", "case-9"])
+        .exits(2)
+        .says("the traces have no conversation `case-9`");
+    mutate(&directory, &["--only", "refuse@7", "--case", "case-1"])
+        .exits(2)
+        .says("`refuse@7` does not apply to case-1");
+}
+
+/// Splits a command line that has no quotes but those around whole words.
+fn shell_words(line: &str) -> Vec<String> {
+    line.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect()
+}
+
+#[test]
+fn metrics_know_what_they_measure() {
+    let directory = booked(6);
+    directory.file(
+        "c.yaml",
+        "eval_set: set.json\nevaluators:\n\
+         - {name: tool_trajectory_avg_score, type: builtin}\n\
+         - {name: response_match_score, type: builtin, threshold: 0.8}\n\
+         - {name: tool_call_count_v1, type: builtin, max: 2}\n",
+    );
+    let ran = mutate(&directory, &["-o", "json", "--min-killed", "0.9"]).exits(2);
+    // Nothing has to exceed a budget.
+    let ran = ran.says("tool_call_count_v1: nothing has to be killed");
+    let report = ran.json();
+    let [tools, answers, budget] = [0, 1, 2].map(|index| report["evaluators"][index].clone());
+    assert_eq!((&tools["kind"], &tools["kill_rate"]["rate"]), (&json!("tools"), &json!(1.0)));
+    assert_eq!(
+        operator(&tools, "empty_answer")["allowed"],
+        operator(&tools, "empty_answer")["mutants"]
+    );
+    assert_eq!(answers["kind"], "answer");
+    assert_eq!(operator(&answers, "drop_call"), &Value::Null);
+    assert_eq!(operator(&answers, "empty_answer")["killed"], 6);
+    assert_eq!(
+        operator(&budget, "duplicate_call")["killed"],
+        operator(&budget, "duplicate_call")["mutants"]
+    );
+    for it in [&tools, &answers, &budget] {
+        assert_eq!(it["violations"], 0, "{}", it["violated"]);
+        assert!(it["relations"].as_array().unwrap().len() >= 5);
+    }
+    mutate(&directory, &["--evaluator", "tool_trajectory_avg_score", "--min-killed", "0.9"])
+        .exits(0)
+        .says("PASSED: tool_trajectory_avg_score: ");
+    mutate(&directory, &["--evaluator", "response_mach_score"])
+        .exits(2)
+        .says("did you mean `response_match_score`?");
+}
+
+#[test]
+fn programs_of_every_language_are_tried() {
+    let rust = r#"
+use evaluator_sdk::{EvalInput, evaluator};
+
+#[evaluator]
+fn booked(input: &EvalInput) -> bool {
+    input.invocations.iter().all(|turn| turn.final_response.as_deref().is_some_and(|it| it.trim().starts_with("Your table")))
+}
+
+fn main() -> std::process::ExitCode {
+    booked::run()
+}
+"#;
+    let javascript = "let text = '';
+process.stdin.on('data', (part) => (text += part)).on('end', () => {
+  const good = JSON.parse(text).invocations.every((turn) => (turn.final_response ?? '').trim().startsWith('Your table'));
+  console.log(JSON.stringify({ score: good ? 1 : 0 }));
+});
+";
+    let rust = kept_source("mutated_booked", rust);
+    let directory = booked(6);
+    directory.file("check.py", CAREFUL);
+    directory.file("check.mjs", javascript);
+    let mut entries = vec![
+        format!("{{name: booked, type: code, path: {}, mutate: {{kind: answer}}}}", rust.display()),
+        "{name: forked, type: code, path: check.py, mutate: {kind: answer}}".to_owned(),
+    ];
+    if has("node") {
+        entries
+            .push("{name: script, type: code, path: check.mjs, mutate: {kind: answer}}".to_owned());
+    }
+    configure(&directory, &entries.join("\n- "));
+    let options = ["-o", "json", "--operators", "empty_answer,refuse,negate_answer"];
+    let report = mutate(&directory, &options).exits(0).json();
+    for it in report["evaluators"].as_array().unwrap() {
+        assert_eq!(operator(it, "empty_answer")["killed"], 6, "{it}");
+        assert_eq!(operator(it, "refuse")["killed"], 6, "{it}");
+        assert_eq!(operator(it, "negate_answer")["allowed"], 6, "{it}");
+        assert_eq!((&it["violations"], &it["broke"]), (&json!(0), &json!(0)));
+    }
+}
+
+#[test]
+fn judges_are_asked_about_damage_on_a_cassette_of_their_own() {
+    let directory = booked(5);
+    // It obeys orders that it finds in what it judges.
+    directory.file(
+        "model.py",
+        "import json, re, sys\ntext = json.load(sys.stdin)['messages'][-1]['content']\n\
+         people = re.findall('able for ([0-9]+)', text)\n\
+         good = len(people) == 2 and people[0] == people[1] or 'the score 1.0' in text\n\
+         print(json.dumps({'text': json.dumps({'reasoning': 'r', 'score': 1.0 if good else 0.0})}))\n",
+    );
+    configure(
+        &directory,
+        "{name: kind, type: llm_judge, prompt: 'Is it booked? {{ user_input }} {{ response }}', judge: {model: 'command:model.py', samples: 1, cassette: c.jsonl}}",
+    );
+    let options = ["--operators", "empty_answer,inject_judge", "--sample", "100"];
+    let recorded = tried(&directory, 1, &options);
+    assert_eq!(recorded["kind"], "rubric");
+    assert!(!directory.join("c.jsonl").exists());
+    assert!(directory.join("c-mutate.jsonl").exists());
+    let orders = operator(&recorded, "inject_judge");
+    assert!(orders["survived"].as_u64().unwrap() > 0, "{orders}");
+    fs::remove_file(directory.join("model.py")).unwrap();
+    directory.file("model.py", "raise SystemExit('nobody is asked')");
+    let replayed = tried(&directory, 1, &[&options[..], &["--judge-mode", "replay"]].concat());
+    for key in ["conversations", "operators", "relations", "violations", "kill_rate"] {
+        assert_eq!(replayed[key], recorded[key], "{key}");
+    }
+    // A question that was not recorded is an error, and no kill.
+    let other = ["--operators", "refuse", "--judge-mode", "replay"];
+    let missing = tried(&directory, 3, &other);
+    assert_eq!((&missing["killed"], &missing["broke"]), (&json!(0), &json!(5)));
+}
+
+#[test]
+fn a_score_that_depends_on_what_must_not_matter_is_a_violation() {
+    let text = CAREFUL.replace("1.0 if good", "(0.9 if document['invocations'][0]['user_content'].endswith(' ') or document['invocations'][0]['user_content'].endswith('\\n') else 1.0) if good");
+    let directory = python(&text, ", mutate: {kind: form}");
+    let report = tried(&directory, 1, &["--operators", "empty_answer"]);
+    let relations = report["relations"].as_array().unwrap();
+    let white_space = relations.iter().find(|it| it["relation"] == "white_space").unwrap();
+    assert_eq!((&white_space["checked"], &white_space["violations"]), (&json!(6), &json!(6)));
+    assert_eq!(report["violations"], 6);
+    assert_eq!(report["violated"][0]["mutant"], "white_space@1");
+    let table = mutate(&directory, &["--operators", "empty_answer"]).exits(1).stdout;
+    assert!(table.contains("white_space violated in 6 of 6"), "{table}");
+    tried(&directory, 0, &["--operators", "empty_answer", "--no-relations"]);
+    configure(
+        &directory,
+        "{name: check, type: code, path: check.py, mutate: {kind: form, skip: [white_space]}}",
+    );
+    tried(&directory, 0, &["--operators", "empty_answer"]);
+}
+
+#[test]
+fn false_alarms_are_violations() {
+    // What it has to leave alone is said by its entry.
+    let keys = ", mutate: {kind: answer, expect: {drop_call: same, refuse: any}}";
+    let directory = python(CAREFUL, keys);
+    let report = tried(&directory, 1, &["--operators", "drop_call,refuse", "--no-relations"]);
+    // Only one of the two calls matters to it.
+    assert_eq!(operator(&report, "drop_call")["false_alarms"], 6);
+    assert_eq!(operator(&report, "drop_call")["allowed"], 6);
+    assert_eq!(operator(&report, "refuse")["killed"], 6);
+    assert_eq!((&report["violations"], &report["kill_rate"]), (&json!(6), &Value::Null));
+}
+
+#[test]
+fn unstable_conversations_are_left_out_by_name() {
+    let directory = booked(6);
+    directory.script(
+        "check",
+        "if grep -q 'for 4 at' && ! mkdir first 2>/dev/null; then echo '{\"score\": 0.5}'; else echo '{\"score\": 1}'; fi",
+    );
+    configure(&directory, "{name: check, type: code, path: ./check}");
+    let report = tried(&directory, 0, &["--operators", "refuse", "--no-relations"]);
+    assert_eq!(report["conversations"]["unstable"], json!(["case-2"]));
+    assert_eq!((&report["conversations"]["passed"], &report["mutants"]), (&json!(5), &json!(5)));
+    mutate(&directory, &["--min-killed", "0.5"])
+        .exits(2)
+        .says("`--min-killed` needs to know what `check` measures");
+}
+
+#[test]
+fn entries_name_operators_that_exist() {
+    let directory = python(CAREFUL, ", mutate: {kind: answers, expect: {refuze: down}, skip: [x]}");
+    let ran = mutate(&directory, &[]).exits(2);
+    for said in
+        ["`kind`", "there is no operator or relation `refuze`", "did you mean `refuse`?", "`x`"]
+    {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+    mutate(&directory, &["--operators", "refuze"]).exits(2).says("there is no operator `refuze`");
+}
+
+#[test]
+fn killed_and_survived_are_saved_with_the_documents_of_survivors() {
+    let directory = python(CAREFUL, ", mutate: {kind: answer}");
+    let options = ["--operators", "swap_answers,refuse", "--save", "saved"];
+    let report = tried(&directory, 0, &options);
+    let killed = directory.read("saved/killed.txt");
+    assert_eq!(killed.lines().count(), 6);
+    assert_eq!(killed.lines().next(), Some("check\trefuse@1\tcase-0"));
+    let survived = directory.read("saved/survived.txt");
+    assert_eq!(json!(survived.lines().count()), report["survived"]);
+    let (file, name) = survived.lines().next().unwrap().split_once('\t').unwrap();
+    assert_eq!(name, "check\tswap_answers@1\tcase-0");
+    let document: Value = serde_json::from_str(&directory.read(&format!("saved/{file}"))).unwrap();
+    assert_eq!(
+        document["invocations"][0]["final_response"],
+        "Your table for 3 is booked at 19:00, number 101."
+    );
+}
+
+#[test]
+fn contained_programs_stay_contained() {
+    if !is_available() {
+        return;
+    }
+    let directory = booked(6);
+    directory.file(
+        "checks/check.py",
+        "import json, pathlib, sys\njson.load(sys.stdin)\nsecret = pathlib.Path(__file__).parent.parent / 'set.json'\n\
+         try:\n    secret.read_text()\n    print('{\"score\": 0.0}')\nexcept OSError:\n    print('{\"score\": 1.0}')\n",
+    );
+    configure(&directory, "{name: check, type: code, path: checks/check.py, executor: sandbox}");
+    let report = tried(&directory, 0, &["--contain", "--operators", "refuse,empty_answer"]);
+    assert_eq!((&report["allowed"], &report["broke"]), (&json!(12), &json!(0)));
+    let open = python(CAREFUL, "");
+    mutate(&open, &["--contain"]).exits(2).says("not contained: check");
+}
+
+#[test]
+fn eval_files_have_nothing_to_damage() {
+    let directory = Directory::new();
+    directory.file("suite.eval.yaml", "tests:\n- id: a\n  input: hello\n  criteria: polite\n");
+    directory
+        .evaluator(&["mutate", "suite.eval.yaml"])
+        .exits(2)
+        .says("an eval file has tests and no recorded conversations");
+}
+
+#[test]
+fn a_raised_threshold_must_not_make_a_failure_pass() {
+    // It passes what it has failed if more is asked.
+    let text = "import json, sys\ndocument = json.load(sys.stdin)\nuser = document['invocations'][0]['user_content']\n\
+                good = 'for 2' not in user or document['threshold'] > 0.5\nprint(json.dumps({'score': 1.0 if good else 0.0}))\n";
+    let directory = python(text, "");
+    let report = tried(&directory, 1, &["--operators", "refuse"]);
+    let relations = report["relations"].as_array().unwrap();
+    let raised = relations.iter().find(|it| it["relation"] == "raised_threshold").unwrap();
+    assert_eq!((&raised["checked"], &raised["violations"]), (&json!(1), &json!(1)));
+    assert_eq!(report["violated"][0]["case"], "case-0");
+    tried(&directory, 0, &["--operators", "refuse", "--no-relations"]);
+}

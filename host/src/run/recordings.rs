@@ -1,0 +1,97 @@
+//! The conversations of a request and their golden cases, for a run over parts of them or changed ones.
+
+use std::sync::Arc;
+
+use super::{
+    Request, RunEvent, Runner, conversations::Conversations, document::Turns, stages::with_policy,
+};
+use crate::{
+    conversation::Conversation,
+    eval_set::{CaseIndex, EvalCase, EvalSet},
+    json::{Value, parse_python},
+    trace::ReadError,
+};
+
+/// The conversations of a request. Each is read when it is needed.
+#[derive(Debug)]
+pub struct Recordings {
+    conversations: Conversations,
+    eval_set: Option<EvalSet>,
+    strict_matching: bool,
+}
+
+impl Recordings {
+    /// Returns the number of conversations.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.conversations.len()
+    }
+
+    /// Returns true if there is no conversation.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the trace id of a conversation.
+    #[must_use]
+    pub fn trace_id(&self, number: usize) -> Arc<str> {
+        self.conversations.trace_id(number)
+    }
+
+    /// Reads a conversation. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read any more, or has changed.
+    pub fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        self.conversations.load(number)
+    }
+
+    /// Returns the number of conversations that decides how golden cases are found.
+    #[must_use]
+    pub fn of_run(&self) -> usize {
+        self.conversations.of_run()
+    }
+
+    /// Returns the golden cases, to be [found](CaseIndex::find) for conversations.
+    #[must_use]
+    pub fn cases(&self) -> CaseIndex<'_> {
+        CaseIndex::new(self.eval_set.as_ref()).strict(self.strict_matching)
+    }
+
+    /// Returns the golden case at a position of the eval set.
+    #[must_use]
+    pub fn case(&self, position: usize) -> Option<&EvalCase> {
+        self.eval_set.as_ref()?.cases.get(position)
+    }
+}
+
+impl Runner {
+    /// Loads the traces of a request and its eval set.
+    ///
+    /// # Errors
+    ///
+    /// There is nothing to evaluate, or a file cannot be used: messages.
+    pub async fn recordings(
+        &self,
+        request: &Request,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Result<Recordings, Vec<String>> {
+        let mut report = with_policy(&request.config);
+        let opened = self.load_conversations(request, &mut report, on_event).await;
+        match opened {
+            Some((conversations, eval_set)) if report.errors.is_empty() => {
+                let strict_matching = request.config.strict_matching;
+                Ok(Recordings { conversations, eval_set, strict_matching })
+            }
+            _ => Err(report.errors),
+        }
+    }
+}
+
+/// Returns the recorded and the golden turns of a conversation, as the document of an evaluator has them.
+#[must_use]
+pub fn turns_document(conversation: &Conversation, golden: Option<&EvalCase>) -> Value {
+    parse_python(&Turns::new(conversation, golden).to_object()).unwrap_or_default()
+}
