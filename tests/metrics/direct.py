@@ -111,7 +111,9 @@ def deepeval(name, args, document):
             tools_called=calls(turn),
             expected_tools=calls(golden) if golden else None,
         )
-        scores.append(float(metric.measure(case, _show_indicator=False)))
+        # What `measure` returns is nothing for metrics that are asynchronous.
+        metric.measure(case, _show_indicator=False)
+        scores.append(float(metric.score))
     return scores
 
 

@@ -304,7 +304,8 @@ fn retrieved_texts_are_results_of_the_named_tools() {
     assert_eq!(ran.evaluations(0), ["recall NOT_EVALUATED"]);
     assert!(ran.stderr.contains("there are no retrieved texts"), "{}", ran.stderr);
     let ran = evaluate("").exits(2);
-    let message = "needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`";
+    let message =
+        "needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`";
     assert!(ran.stderr.contains(message), "{}", ran.stderr);
 }
 

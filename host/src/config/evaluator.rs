@@ -18,7 +18,7 @@ use super::{
     mutate, openai_eval,
     paths::PathKind,
     process,
-    reader::{MAX_REPEATS, MAX_RETRIES, Reader},
+    reader::{MAX_REPEATS, MAX_RETRIES, Reader, is_identifier},
 };
 use crate::{
     hosts::function_contracts,
@@ -423,12 +423,6 @@ fn read_function(field: Field<'_>, contract: Option<Contract>) -> Option<String>
         return field.add(message).none();
     }
     Some(function.to_owned())
-}
-
-/// Returns true if `name` is an identifier in Python.
-pub(super) fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c == '_' || c.is_alphabetic())
-        && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
 fn read_remote<'n>(

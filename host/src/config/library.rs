@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evaluator_document::{Field, Fields, Node, NodeKind, did_you_mean, keys};
 use serde_json::json;
 
-use super::{evaluator::is_identifier, model::CodeConfig};
+use super::{model::CodeConfig, reader::is_identifier};
 use crate::{
     hosts::library::{LIBRARIES, Library, LibraryMetric},
     json::{Object, Value},

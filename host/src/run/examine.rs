@@ -72,23 +72,8 @@ impl Runner {
             );
             launches.into_iter().map(built).collect()
         } else {
-            // `check` reports unusable files.
-            let built =
-                |entrypoint: &Entrypoint| match self.registries.runtimes.for_path(&entrypoint.path)
-                {
-                    Ok(runtime) => Ok(runtime.built(entrypoint)),
-                    Err(_) => Ok(Built::Unknown),
-                };
-            entrypoints.iter().map(built).collect()
+            programs.iter().map(|it| self.state(it)).collect()
         };
-        let launches: Vec<_> = launches
-            .into_iter()
-            .zip(&programs)
-            .map(|(launch, it)| match it.code.library {
-                Some(_) if !build => self.installed(&it.entrypoint),
-                _ => launch,
-            })
-            .collect();
         for (examined, launch) in programs.iter().zip(launches) {
             let problem = match launch {
                 Ok(Built::Ready(launch)) => self.compare(examined, *launch).await,
@@ -105,6 +90,16 @@ impl Runner {
             }
         }
         examination
+    }
+
+    /// Returns the state of a program without building it.
+    fn state(&self, Examined { code, entrypoint, .. }: &Examined<'_>) -> Result<Built, String> {
+        if code.library.is_some() {
+            return self.installed(entrypoint);
+        }
+        // `check` reports unusable files.
+        let runtime = self.registries.runtimes.for_path(&entrypoint.path);
+        Ok(runtime.map_or(Built::Unknown, |runtime| runtime.built(entrypoint)))
     }
 
     /// Returns the program that calls the metric of a library, if its packages are installed.

@@ -106,8 +106,7 @@ impl Plan {
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, (config, &session), runner, on_event);
         connect(&mut evaluators, config, &session, runner);
-        let session = session.ok();
-        Self { evaluators, session, refusal: None, warnings: Vec::new() }
+        Self { evaluators, session: session.ok(), refusal: None, warnings: Vec::new() }
     }
 
     /// Returns a plan in which every evaluation has this verdict.
