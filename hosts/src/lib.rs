@@ -22,6 +22,7 @@ mod answer;
 mod call;
 pub mod conform;
 pub mod export;
+pub mod library;
 mod members;
 mod model;
 mod promptfoo;

@@ -1,6 +1,7 @@
 //! `evaluator list`.
 
 use evaluator_host::{
+    hosts::library::LIBRARIES,
     run::Runner,
     source::{Entry, Freshness, SourceError},
 };
@@ -8,12 +9,13 @@ use evaluator_host::{
 use super::{
     clean_line, show_table,
     types::{EntryType, TYPES},
-    unusable,
+    unusable, watched,
 };
 use crate::{
     args::{ListArgs, SourcePlaces},
     exit, render,
     render::Columns,
+    signals,
 };
 
 /// Name that stands for every source.
@@ -23,7 +25,10 @@ const ALL: &str = "all";
 const BUILTIN: &str = "builtin";
 
 /// Lists the evaluators that a configuration can name.
-pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
+pub(super) fn list(args: &ListArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
+    if let Some(name) = &args.library {
+        return list_library(name, verbose, runner);
+    }
     let asked = (args.source != ALL).then_some(&*args.source);
     if let Some(name) = asked {
         runner.registries.sources.get(name).map_err(unusable)?;
@@ -59,6 +64,30 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
         }
     }
     Ok(if code == exit::OK { show_table(table, 3, code) } else { code })
+}
+
+/// Lists the metrics of another library.
+fn list_library(name: &str, verbose: u8, runner: &Runner) -> Result<u8, u8> {
+    let Some(library) = LIBRARIES.iter().find(|it| it.name == name || it.package == name) else {
+        let known: Vec<&str> = LIBRARIES.iter().map(|library| library.name).collect();
+        return Err(unusable(format!(
+            "no metrics of a library `{}` are known; libraries: {}",
+            render::one_line(name),
+            known.join(", ")
+        )));
+    };
+    signals::watch(runner.cancellation.clone());
+    let listed = watched(verbose, async |on_event| runner.list_library(library, on_event).await)?;
+    let entries = listed.map_err(|reason| {
+        render::message(&format!("cannot list the library `{}`: {reason}", library.name));
+        exit::ERRORED
+    })?;
+    let mut table = Columns::new(["Metric", "Model", "Arguments"]);
+    for entry in &entries {
+        let model = if entry.asks_model { "asks" } else { "" };
+        table.row([&*entry.metric, model, &*entry.args.join(", ")].map(clean_line));
+    }
+    Ok(show_table(table, 2, exit::OK))
 }
 
 /// Returns a type of entries as `evaluator list` shows it.

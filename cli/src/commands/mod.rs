@@ -85,7 +85,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Shared(command) | Command::Evaluator(command) => match command {
             EvaluatorCommand::Init(args) => init::init(&args, Language::Rust, &runner),
             EvaluatorCommand::Runtimes => Ok(info::runtimes(&runner)),
-            EvaluatorCommand::List(args) => list::list(&args, &runner),
+            EvaluatorCommand::List(args) => list::list(&args, verbose, &runner),
             EvaluatorCommand::Update(args) => update::update(args, verbose, runner),
             EvaluatorCommand::Config(args) => config::config(&args, verbose, &runner),
         },

@@ -54,6 +54,8 @@ mod judge_simulator;
 mod judge_vectors;
 mod languages;
 mod large_runs;
+#[cfg(unix)]
+mod library_metrics;
 mod limits;
 mod llm_judge;
 #[cfg(unix)]

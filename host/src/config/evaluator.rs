@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     containment::{self, Defaults},
-    gates, llm_judge,
+    gates, library, llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
@@ -18,7 +18,7 @@ use super::{
     mutate, openai_eval,
     paths::PathKind,
     process,
-    reader::{MAX_REPEATS, MAX_RETRIES, Reader},
+    reader::{MAX_REPEATS, MAX_RETRIES, Reader, is_identifier},
 };
 use crate::{
     hosts::function_contracts,
@@ -36,15 +36,17 @@ enum Type {
     OpenaiEval,
     LlmJudge,
     Linked,
+    Metric,
 }
 
-const TYPES: [(&str, Type); 6] = [
+const TYPES: [(&str, Type); 7] = [
     ("builtin", Type::Builtin),
     ("code", Type::Code),
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
     ("llm_judge", Type::LlmJudge),
     ("linked", Type::Linked),
+    ("metric", Type::Metric),
 ];
 
 /// Types of evaluators in eval files of AgentV, with `-` for `_`, and what to write instead.
@@ -169,6 +171,12 @@ fn read_keys<'n>(
             let code = CodeConfig { path: path.unwrap_or_default(), ..program };
             containment::check_source(fields, &code, "the program itself");
             Some(EvaluatorKind::Code(code))
+        }
+        Type::Metric => {
+            let mut code = CodeConfig::default();
+            read_limits(fields, &mut code);
+            read_process(fields, defaults, reader, &mut code);
+            library::read(fields, code).map(EvaluatorKind::Code)
         }
         Type::Remote => read_remote(fields, defaults, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => {
@@ -367,6 +375,24 @@ fn read_program(fields: &mut Fields<'_>, defaults: &Defaults, reader: &Reader<'_
     keys! { fields;
         /// With a contract whose host calls functions: function of a Python file that is called as that host calls it.
         code.function = read(text(), function);
+    }
+    read_process(fields, defaults, reader, &mut code);
+    let functions: Vec<&str> = function_contracts().map(Contract::name).collect();
+    let contract = json!({"contract": {"enum": functions}});
+    fields.describe(
+        json!({"dependentSchemas": {"function": {"properties": contract, "required": ["contract"]}}}),
+    );
+    code
+}
+
+/// Takes the keys about processes of a program.
+fn read_process(
+    fields: &mut Fields<'_>,
+    defaults: &Defaults,
+    reader: &Reader<'_>,
+    code: &mut CodeConfig,
+) {
+    keys! { fields;
         /// Number of retries of an evaluation that timed out, was killed from outside or could not be started; default: that of
         /// the run.
         code.retries = whole(0..=MAX_RETRIES);
@@ -378,30 +404,31 @@ fn read_program(fields: &mut Fields<'_>, defaults: &Defaults, reader: &Reader<'_
         code.isolation ?= choice(&ISOLATIONS) or "auto";
     }
     code.models = evaluator_judging::read_programs(fields);
-    defaults.take(fields, &reader.paths, &mut code);
-    let functions: Vec<&str> = function_contracts().map(Contract::name).collect();
-    let contract = json!({"contract": {"enum": functions}});
-    fields.describe(json!({
-        "not": {"required": ["models", "target"]},
-        "dependentSchemas": {"function": {"properties": contract, "required": ["contract"]}}
-    }));
-    code
+    defaults.take(fields, &reader.paths, code);
+    fields.describe(json!({"not": {"required": ["models", "target"]}}));
 }
 
 /// Takes the keys of all evaluators that receive a document.
 fn read_common(fields: &mut Fields<'_>) -> CodeConfig {
     let mut code = CodeConfig::default();
+    read_limits(fields, &mut code);
     keys! { fields;
-        /// Lowest score that passes.
-        code.threshold ?= fraction() or code.threshold;
-        /// Time limit of one evaluation in seconds, without building.
-        code.timeout ?= seconds() or code.timeout.as_secs();
         /// Settings sent to the evaluator.
         code.config ?= object();
         /// Contract of the documents that the evaluator reads and writes; agentevals if absent.
         code.contract = choice(&contracts());
     }
     code
+}
+
+/// Takes the threshold and the time limit of a program.
+fn read_limits(fields: &mut Fields<'_>, code: &mut CodeConfig) {
+    keys! { fields;
+        /// Lowest score that passes.
+        code.threshold ?= fraction() or code.threshold;
+        /// Time limit of one evaluation in seconds, without building.
+        code.timeout ?= seconds() or code.timeout.as_secs();
+    }
 }
 
 /// Returns the contracts by name.
@@ -423,12 +450,6 @@ fn read_function(field: Field<'_>, contract: Option<Contract>) -> Option<String>
         return field.add(message).none();
     }
     Some(function.to_owned())
-}
-
-/// Returns true if `name` is an identifier in Python.
-pub(super) fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c == '_' || c.is_alphabetic())
-        && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
 fn read_remote<'n>(

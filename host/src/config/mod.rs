@@ -7,6 +7,7 @@ mod adk;
 mod containment;
 mod evaluator;
 mod gates;
+mod library;
 mod llm_judge;
 mod model;
 mod mutate;

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
+    hosts::library::LibraryMetric,
     json::Object,
     report::{Certificate, Gate, Inconclusive},
     runtime::Entrypoint,
@@ -296,6 +297,8 @@ pub struct CodeConfig {
     pub isolation: Isolation,
     /// Models that the program may ask through a proxy; default: none.
     pub models: Option<ProgramModels>,
+    /// The metric of a library that the program calls; default: none.
+    pub library: Option<Arc<LibraryMetric>>,
     /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
 }
@@ -359,6 +362,7 @@ impl Default for CodeConfig {
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
             models: None,
+            library: None,
             fetched: false,
         }
     }

@@ -17,3 +17,9 @@ pub(super) struct Reader<'a> {
     pub(super) paths: Paths,
     pub(super) known: &'a Registries,
 }
+
+/// Returns true if `name` is an identifier in Python.
+pub(super) fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c == '_' || c.is_alphabetic())
+        && name.chars().all(|c| c == '_' || c.is_alphanumeric())
+}

@@ -14,6 +14,7 @@ use crate::{
     eval_set::EvalSet,
     executor::{Containment, Docker, Executor, Image, Scope},
     hosts::{Call, Mismatch},
+    json::{NonFinite, Object, Value, to_string},
     judging::judge::JudgeMetric,
     process::CommandSpec,
     runtime::{Built, Entrypoint, Launch},
@@ -115,6 +116,7 @@ impl Runner {
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
         let executor = self.registries.executors.get(&code.executor, &code.containment)?;
         working_directory(code.process.cwd.as_deref())?;
+        code.library.as_ref().map_or(Ok(()), |metric| metric.write())?;
         let path = program_file(code);
         let entrypoint = code.entrypoint(path, executor.contains());
         let image = match executor.image(&nothing_downloaded(&code.containment)) {
@@ -140,7 +142,11 @@ impl Runner {
         } else if let Some(mismatch) = Mismatch::of(&entrypoint.path, code.contract) {
             return Err(format!("{}: {mismatch}", entrypoint.path.display()));
         }
-        let found = format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name());
+        let what = match &code.library {
+            Some(metric) => called(&metric.metric, &code.config),
+            None => entrypoint.path.display().to_string(),
+        };
+        let found = format!("{what} ({}: {detail})", runtime.name());
         // Runtimes find the files that they need when they prepare the program.
         let launch = match runtime.built(&entrypoint) {
             Built::Ready(launch) => Some(*launch),
@@ -160,6 +166,14 @@ impl Runner {
             None => found,
         })
     }
+}
+
+/// Returns a metric of a library with its arguments, as its entry names them.
+fn called(metric: &str, config: &Object) -> String {
+    let args = config.get("args").and_then(Value::as_object).into_iter().flatten();
+    let args = args.map(|(name, value)| format!("{name}={}", to_string(value, NonFinite::Literal)));
+    let args = args.collect::<Vec<_>>().join(", ");
+    format!("{metric}({args})")
 }
 
 /// Checks that a contained program can be shown what it needs and what its entry names, as a run does before it starts the

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use evaluator_document::did_you_mean;
 use serde_json::Value;
 
-use super::{Finding, RunEvent, Runner, describe, program_file::program_file};
+use super::{
+    Finding, RunEvent, Runner, context::ExecutionContext, describe, library,
+    program_file::program_file,
+};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     executor::{Executor, Scope},
@@ -69,14 +72,7 @@ impl Runner {
             );
             launches.into_iter().map(built).collect()
         } else {
-            // `check` reports unusable files.
-            let built =
-                |entrypoint: &Entrypoint| match self.registries.runtimes.for_path(&entrypoint.path)
-                {
-                    Ok(runtime) => Ok(runtime.built(entrypoint)),
-                    Err(_) => Ok(Built::Unknown),
-                };
-            entrypoints.iter().map(built).collect()
+            programs.iter().map(|it| self.state(it)).collect()
         };
         for (examined, launch) in programs.iter().zip(launches) {
             let problem = match launch {
@@ -96,9 +92,50 @@ impl Runner {
         examination
     }
 
+    /// Returns the state of a program without building it.
+    fn state(&self, Examined { code, entrypoint, .. }: &Examined<'_>) -> Result<Built, String> {
+        if code.library.is_some() {
+            return self.installed(entrypoint);
+        }
+        // `check` reports unusable files.
+        let runtime = self.registries.runtimes.for_path(&entrypoint.path);
+        Ok(runtime.map_or(Built::Unknown, |runtime| runtime.built(entrypoint)))
+    }
+
+    /// Returns the program that calls the metric of a library, if its packages are installed.
+    fn installed(&self, entrypoint: &Entrypoint) -> Result<Built, String> {
+        let runtimes = self.registries.runtimes.clone().without_installing();
+        let entrypoints = std::slice::from_ref(entrypoint);
+        let launches = runtimes.prepare_all(entrypoints, &self.cancellation, &mut |_| {});
+        Ok(match launches.into_iter().next() {
+            Some(Ok(launch)) => Built::Ready(Box::new(launch)),
+            // `check` reports what is not a missing package.
+            _ => Built::Stale,
+        })
+    }
+
+    /// Asks a library about the metric of an entry.
+    async fn ask_library(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
+        let Examined { code, executor, .. } = examined;
+        let context = ExecutionContext::new(code, executor.contains(), &Environment::inherited())?;
+        let launch = context.apply(launch);
+        let image = executor.image(&code.containment)?;
+        let scope =
+            Scope { image: image.as_ref(), ..Scope::new(&code.containment, &launch.visible) };
+        let command = executor.wrap(launch.one_shot, &scope)?;
+        let entry = (&code.config, code.timeout);
+        match library::ask(&command, entry, &self.cancellation).await? {
+            library::Examined::Mistake(reason) => Err(reason),
+            library::Examined::Works { .. } => Ok(()),
+        }
+    }
+
     /// Compares an entry with the description of its program, if it has one.
     async fn compare(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
         let Examined { name, code, executor, .. } = examined;
+        if code.library.is_some() {
+            return self.ask_library(examined, launch).await;
+        }
         // A program with arguments may choose its evaluator by them.
         if launch.worker.is_none() || !code.args.is_empty() {
             return Ok(());
@@ -138,6 +175,7 @@ fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
     match launch {
         Ok(launch) => Ok(Built::Ready(Box::new(launch))),
         Err(PrepareError::BuildFailed { summary, .. }) => Err(summary),
+        Err(error @ PrepareError::InstallFailed { .. }) => Err(error.to_string()),
         // `check` reports all other errors.
         Err(_) => Ok(Built::Unknown),
     }

@@ -91,7 +91,7 @@ pub(super) async fn all(
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
-    let Plan { evaluators, session } = plan;
+    let Plan { evaluators, session, .. } = plan;
     let evaluators: Vec<Arc<PreparedEvaluator>> = evaluators
         .into_iter()
         .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))

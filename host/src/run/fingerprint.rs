@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -282,6 +282,14 @@ pub(super) fn arguments(launch: &Launch, project: &Project) -> Vec<String> {
     arguments.map(portable).collect()
 }
 
+/// Returns the path of a program. Caches and commands are elsewhere on each machine.
+fn path_setting(project: &Project, path: &Path, is_elsewhere: bool) -> String {
+    match is_elsewhere {
+        true => project.name(path, &BTreeSet::new()),
+        false => project.setting(path),
+    }
+}
+
 /// The settings of a program that decide whether and what it answers, apart from `config`; and those that are of the machine.
 ///
 /// Retries do not change an answer. Variables that are passed on count with their values, except for secrets, which their
@@ -302,6 +310,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
         models: _,
+        library,
         fetched,
     } = &candidate.code;
     // A result without containment must not be taken for one with it.
@@ -316,12 +325,8 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
                 .insert(name, json!(env::var_os(name).map(|it| it.to_string_lossy().into_owned())));
         }
     }
-    let path = paths::absolute(path);
-    // Caches and commands are elsewhere on each machine.
-    let path = match *fetched || is_command(&candidate.code) {
-        true => project.name(&path, &BTreeSet::new()),
-        false => project.setting(&path),
-    };
+    let is_elsewhere = *fetched || library.is_some() || is_command(&candidate.code);
+    let path = path_setting(project, &paths::absolute(path), is_elsewhere);
     let settings = json!({
         "path": path,
         "command": command,

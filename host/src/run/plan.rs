@@ -38,6 +38,10 @@ pub struct Plan {
     pub evaluators: Vec<PlannedEvaluator>,
     /// Session of the evaluators that ask models.
     pub(super) session: Option<Session>,
+    /// Why nothing may run: mistakes that only the programs of the evaluators could find.
+    pub(super) refusal: Option<String>,
+    /// Warnings for the report.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Plan {
@@ -102,13 +106,14 @@ impl Plan {
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, (config, &session), runner, on_event);
         connect(&mut evaluators, config, &session, runner);
-        Self { evaluators, session: session.ok() }
+        Self { evaluators, session: session.ok(), refusal: None, warnings: Vec::new() }
     }
 
     /// Returns a plan in which every evaluation has this verdict.
     pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
         let broken = |evaluator| planned(evaluator, config, Work::Broken(verdict.clone()));
-        Self { evaluators: config.evaluators.iter().map(broken).collect(), session: None }
+        let evaluators = config.evaluators.iter().map(broken).collect();
+        Self { evaluators, session: None, refusal: None, warnings: Vec::new() }
     }
 }
 

@@ -507,7 +507,10 @@ impl PreparedEvaluator {
             None => DESCRIBE_LIMIT,
         };
         let limit = limit.min(program.timeout);
-        let description = describe(&program.one_shot, limit, &self.cancellation).await?;
+        let description = match &program.description {
+            Some(known) => known.clone(),
+            None => describe(&program.one_shot, limit, &self.cancellation).await?,
+        };
         program.may_stream(&description).then(|| {
             self.workers(program, worker, workers, permits).numbered(description.numbers())
         })

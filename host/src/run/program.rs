@@ -45,7 +45,8 @@ pub(super) fn prepare(
         let Candidate { code, executor, .. } = &program;
         let context = ExecutionContext::new(code, executor.contains(), &inherited);
         let image = executor.image(&code.containment);
-        match context.and_then(|context| Ok((context, image?))) {
+        let written = code.library.as_ref().map_or(Ok(()), |metric| metric.write());
+        match written.and(context).and_then(|context| Ok((context, image?))) {
             Ok((context, image)) => located.push((program, context, image)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
@@ -221,6 +222,9 @@ struct Driven {
 
 /// Returns the launch of a program, or of the driver that calls its function.
 fn driven(code: &CodeConfig, launch: Launch, path: &Path) -> Result<Driven, String> {
+    if code.library.is_some() {
+        return Ok(Driven { launch: launch.with_stream(), driver: None, mismatch: None });
+    }
     let Some(call) = Call::of(code.contract, code.function.as_deref(), path) else {
         return Ok(Driven { launch, driver: None, mismatch: Mismatch::of(path, code.contract) });
     };
@@ -276,6 +280,8 @@ fn ready(
             config: code.config.clone(),
             contract: code.contract,
             driver,
+            library: code.library.clone(),
+            description: None,
             mismatch,
             context,
             snapshot: Arc::new(snapshot),

@@ -16,7 +16,7 @@ use super::{
     decide::CaseOrder,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
-    fingerprint,
+    fingerprint, library,
     permits::Permits,
     session,
     suite::{self, Suite},
@@ -144,6 +144,11 @@ impl Runner {
             permits.record_failure();
         }
         let plan = self.planned(request, permits.is_closed(), on_event).await;
+        if let Some(refusal) = plan.refusal {
+            refuse(&mut report, refusal);
+            return report;
+        }
+        report.warnings.extend_from_slice(&plan.warnings);
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
@@ -184,10 +189,11 @@ impl Runner {
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Plan {
         let config = &request.config;
-        let plan = match has_stopped {
+        let mut plan = match has_stopped {
             true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
         };
+        library::examine(&mut plan, self).await;
         match &request.suite {
             Some(input) => {
                 let repeat = config.repeat.unwrap_or(1);

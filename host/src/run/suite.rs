@@ -277,8 +277,8 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
     });
     let cases = suite.ids().iter().zip(&identities).zip(&grading);
     let fingerprint = parts(cases, &programs.evaluators).map(Fingerprint::new);
-    let session = programs.session;
-    let prepared = programs.evaluators.into_iter().zip(uses);
+    let Plan { session, refusal, warnings, evaluators } = programs;
+    let prepared = evaluators.into_iter().zip(uses);
     let prepared = prepared.map(|(program, uses)| {
         PreparedEvaluator::new(program, runner, uses).expecting_any_output()
     });
@@ -289,7 +289,7 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
     let work = Work::Suite(Box::new(work));
     let threshold = 1.0;
     let suite = PlannedEvaluator { name, threshold, missing_turns, repeat, work, fingerprint };
-    Plan { evaluators: vec![suite], session }
+    Plan { evaluators: vec![suite], session, refusal, warnings }
 }
 
 /// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids. `cases` have the programs

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::{BuiltinConfig, CodeConfig, MissingTurns},
     executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
-    hosts::{Driver, Mismatch},
+    hosts::{Driver, Mismatch, library::LibraryMetric},
     json::Object,
     linked::LinkedEvaluator,
     metric::Metric,
@@ -183,6 +183,10 @@ pub(super) struct Program {
     pub(super) contract: Option<Contract>,
     /// File that calls its function, if the entry names one; deleted when dropped.
     pub(super) driver: Option<Driver>,
+    /// The metric of a library that it calls, if it is the program for that.
+    pub(super) library: Option<Arc<LibraryMetric>>,
+    /// Description of the program, if it need not be asked.
+    pub(super) description: Option<Description>,
     /// Reason why its file does not work with that contract.
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,

@@ -20,10 +20,9 @@ use evaluator_protocol::Contract;
 use super::{
     super::{
         CodeConfig, ProcessConfig,
-        evaluator::is_identifier,
         paths::{PathKind, python_file},
         process,
-        reader::Reader,
+        reader::{Reader, is_identifier},
     },
     criterion::{MISSING_TURNS_KEYS, number, plain, required_threshold},
 };

@@ -1,0 +1,531 @@
+//! Metrics of other libraries: `type: metric`.
+//!
+//! The libraries are made here. They have the names and the classes of real ones, for whose versions they pretend to be, so
+//! nothing is installed.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use evaluator_test_support::recording;
+use serde_json::json;
+
+use crate::support::{Directory, Ran, finish, has, trace};
+
+/// The module that metrics of autoevals are imported from. Each is a way to answer, or to break.
+const AUTOEVALS: &str = r#"import os, sys, threading, time
+from abc import ABC, abstractmethod
+from typing import Literal, Optional
+
+from .llm import OpenAIScorer
+from .score import Score, Scorer
+
+with open(os.environ.get("IMPORTS", os.devnull), "a") as file:
+    file.write("autoevals\n")
+
+
+class Works(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        print("this is no answer")
+        return Score(0.25)
+
+
+class Compares(Scorer):
+    def _run_eval_sync(self, output, expected=None, **kwargs):
+        return Score(float(output == expected))
+
+
+class Weighs(Scorer):
+    def __init__(self, weight: float, mode: Literal["add", "multiply"] = "add", limit: Optional[int] = None):
+        if weight > 1:
+            raise ValueError("the weight is more than 1")
+        self.weight = weight
+
+    def _run_eval_sync(self, output, **kwargs):
+        return Score(self.weight)
+
+
+class Skips(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        return Score(None)
+
+
+class NotANumber(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        return Score(float("nan"))
+
+
+class Infinite(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        return Score(float("inf"))
+
+
+class TooHigh(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        return Score(1.5)
+
+
+class Wrong(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        return Score("good")
+
+
+class Nothing(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        return None
+
+
+class Raises(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        raise KeyError("verdict")
+
+
+class Exits(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        sys.exit("no key")
+
+
+class Dies(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        os.abort()
+
+
+class Hangs(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        time.sleep(600)
+
+
+class Lingers(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        threading.Thread(target=time.sleep, args=(600,)).start()
+        return Score(1.0)
+
+
+class Reports(Scorer):
+    """Fails if data about its use may be sent."""
+
+    def _run_eval_sync(self, output, **kwargs):
+        import socket
+
+        socket.create_connection(("127.0.0.1", 9), timeout=5)
+        return Score(1.0)
+
+
+class Unfinished(Scorer, ABC):
+    @abstractmethod
+    def parse(self):
+        ...
+
+
+class Asks(OpenAIScorer):
+    def _run_eval_sync(self, output, expected=None, **kwargs):
+        import json, urllib.request
+
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+            data=json.dumps({"model": "gpt", "messages": [{"role": "user", "content": output}]}).encode(),
+            headers={"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]},
+        )
+        with urllib.request.urlopen(request) as response:
+            return Score(float(json.load(response)["choices"][0]["message"]["content"] == "yes"))
+
+
+def helper():
+    return 1
+"#;
+
+const SCORE: &str = "class Score:
+    def __init__(self, score):
+        self.score, self.metadata = score, {}
+
+
+class Scorer:
+    def eval(self, output, expected=None, **kwargs):
+        return self._run_eval_sync(output, expected, **kwargs) if expected is not None else self._run_eval_sync(output, **kwargs)
+";
+
+const LLM: &str = "from .score import Scorer\n\n\nclass OpenAIScorer(Scorer):\n    def __init__(self, model=None):\n        pass\n";
+
+/// A metric of retrieved texts.
+const RAGAS: &str = "from .score import Score, Scorer
+
+
+class Recall(Scorer):
+    def _run_eval_sync(self, output, context=None, **kwargs):
+        return Score(float(context == ['{\"temp\": 21, \"sky\": \"sunny\"}']))
+";
+
+/// A library that starts a thread when it is imported.
+const OPENEVALS: &str = r#"import os, threading, time
+
+with open(os.environ.get("IMPORTS", os.devnull), "a") as file:
+    file.write("openevals\n")
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+
+
+def exact_match(*, outputs, reference_outputs, **kwargs):
+    if outputs == "hang":
+        time.sleep(600)
+    return {"key": "exact_match", "score": outputs == reference_outputs, "comment": "compared"}
+"#;
+
+/// A directory with an interpreter that has the libraries; `None` without Python.
+fn with_libraries() -> Option<Directory> {
+    if !has("python3") {
+        return None;
+    }
+    let directory = Directory::new();
+    let packages = bare_python(&directory);
+    let file = |name: &str, text: &str| {
+        let path = packages.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    file("autoevals/__init__.py", AUTOEVALS);
+    file("autoevals/score.py", SCORE);
+    file("autoevals/llm.py", LLM);
+    file("autoevals/ragas.py", RAGAS);
+    file("autoevals/broken.py", "import a_module_that_nobody_has\n");
+    file("autoevals/loud.py", "print('welcome')\nfrom autoevals import *\n");
+    file("openevals/__init__.py", OPENEVALS);
+    for (name, version) in [("autoevals", "0.4.1"), ("openevals", "0.2.2")] {
+        let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
+        file(&format!("{name}-{version}.dist-info/METADATA"), &metadata);
+    }
+    Some(directory)
+}
+
+/// Makes an interpreter without packages, and returns the directory for its packages.
+#[expect(clippy::disallowed_methods, reason = "Python makes it")]
+fn bare_python(directory: &Directory) -> PathBuf {
+    let venv = directory.path().join("bare");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).status();
+    assert!(made.unwrap().success());
+    let mut versions = fs::read_dir(venv.join("lib")).unwrap();
+    versions.next().unwrap().unwrap().path().join("site-packages")
+}
+
+fn entry(name: &str, more: &str) -> String {
+    format!("  - {{name: {name}, type: metric, {more}}}\n")
+}
+
+/// Runs a command with the interpreter that has the libraries.
+fn command(directory: &Directory, args: &[&str]) -> Command {
+    let mut command = directory.command(args);
+    command
+        .env("EVALUATOR_PYTHON", directory.path().join("bare/bin/python"))
+        .env("EVALUATOR_CACHE_DIR", directory.path().join("cache"))
+        .env("IMPORTS", directory.path().join("imports"))
+        .env("EVALUATOR_PYTHON_SDK", "none")
+        .env("PIP_NO_INDEX", "1")
+        .env("PIP_CONFIG_FILE", "/dev/null");
+    command
+}
+
+fn run(directory: &Directory, args: &[&str]) -> Ran {
+    finish(command(directory, args).spawn().unwrap())
+}
+
+/// Writes a configuration with these entries, next to a conversation of two turns and its golden case.
+fn configure(directory: &Directory, entries: &str) {
+    directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entries}"));
+    let turns = recording::recording([("Where?", "Here."), ("And now?", "There.")]);
+    // Both turns are in one trace.
+    directory.file("trace.json", turns.replace(&format!("{:032x}", 2), &format!("{:032x}", 1)));
+    directory.file("set.json", set(&[("Where?", "Here."), ("And now?", "Nowhere.")]));
+}
+
+/// Returns an eval set with a case of these prompts and answers.
+fn set(turns: &[(&str, &str)]) -> String {
+    let content = |text: &str| json!({"parts": [{"text": text}]});
+    let turn = |(prompt, answer): &(&str, &str)| json!({"invocation_id": prompt, "user_content": content(prompt), "final_response": content(answer)});
+    let conversation: Vec<_> = turns.iter().map(turn).collect();
+    let cases = json!([{"eval_id": "one", "conversation": conversation}]);
+    json!({"eval_set_id": "s", "eval_cases": cases}).to_string()
+}
+
+fn evaluate(directory: &Directory, entries: &str) -> Ran {
+    configure(directory, entries);
+    run(directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"])
+}
+
+fn metric(name: &str) -> String {
+    entry(&name.to_lowercase(), &format!("metric: 'autoevals:{name}', timeout: 3"))
+}
+
+#[test]
+fn a_metric_scores_every_turn() {
+    let Some(directory) = with_libraries() else { return };
+    let entries = metric("Works")
+        + &metric("Compares")
+        + &metric("Skips")
+        + &entry(
+            "weighs",
+            "metric: 'autoevals:Weighs', args: {weight: 0.75, mode: multiply}, threshold: 0.8",
+        );
+    let ran = evaluate(&directory, &entries).exits(1);
+    assert_eq!(
+        ran.evaluations(0),
+        ["works FAILED", "compares PASSED", "skips NOT_EVALUATED", "weighs FAILED"]
+    );
+    let json = ran.json();
+    let metrics = &json["traces"][0]["metrics"];
+    let scores: Vec<_> = [0, 1, 3].map(|index| metrics[index]["score"].as_f64()).into();
+    assert_eq!(scores, [Some(0.25), Some(0.5), Some(0.75)]);
+    assert_eq!(metrics[1]["per_invocation_scores"], json!([1.0, 0.0]));
+}
+
+#[test]
+fn conversations_without_a_golden_case_are_not_evaluated() {
+    let Some(directory) = with_libraries() else { return };
+    configure(&directory, &(metric("Works") + &metric("Compares")));
+    directory.file("c.yaml", format!("evaluators:\n{}{}", metric("Works"), metric("Compares")));
+    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(1);
+    assert_eq!(ran.evaluations(0), ["works FAILED", "compares NOT_EVALUATED"]);
+    assert!(ran.stderr.contains("there is no golden answer"), "{}", ran.stderr);
+}
+
+#[test]
+fn retrieved_texts_are_results_of_the_named_tools() {
+    let Some(directory) = with_libraries() else { return };
+    let trace = trace("a01_otlp_basic_parts");
+    let evaluate = |more: &str| {
+        let entry = entry("recall", &format!("metric: 'autoevals.ragas:Recall'{more}"));
+        directory.file("c.yaml", format!("evaluators:\n{entry}"));
+        run(&directory, &["run", &trace, "-c", "c.yaml", "-o", "json"])
+    };
+    let ran = evaluate(", retrieval: [get_weather]").exits(0);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 1.0);
+    let ran = evaluate(", retrieval: [search]").exits(1);
+    assert_eq!(ran.evaluations(0), ["recall NOT_EVALUATED"]);
+    assert!(ran.stderr.contains("there are no retrieved texts"), "{}", ran.stderr);
+    let ran = evaluate("").exits(2);
+    let message =
+        "needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`";
+    assert!(ran.stderr.contains(message), "{}", ran.stderr);
+}
+
+#[test]
+fn a_metric_asks_the_models_of_its_entry() {
+    let Some(directory) = with_libraries() else { return };
+    configure(&directory, "");
+    directory.file("replies", "\"yes\"\n\"no\"\n");
+    let entry = entry("asks", "metric: 'autoevals:Asks', models: {gpt: 'fake:replies'}");
+    directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entry}"));
+    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(0);
+    let metric = &ran.json()["traces"][0]["metrics"][0];
+    assert_eq!(metric["per_invocation_scores"], json!([1.0, 0.0]), "{metric}");
+    assert_eq!(metric["target_proxy"]["call_count"], 2);
+}
+
+#[test]
+fn what_is_no_score_is_an_error_by_name() {
+    let Some(directory) = with_libraries() else { return };
+    let faults = [
+        ("NotANumber", "the metric gave NaN, which is not a score"),
+        ("Infinite", "the metric gave inf, outside of its range from 0 to 1"),
+        ("TooHigh", "the metric gave 1.5, outside of its range from 0 to 1"),
+        ("Wrong", "the metric gave str 'good', which is not a number"),
+        ("Nothing", "the metric raised AttributeError"),
+        ("Raises", "the metric raised KeyError: 'verdict'"),
+        ("Exits", "the metric raised SystemExit: no key"),
+        ("Dies", "exited with code -6"),
+        ("Hangs", "timed out"),
+        ("Lingers", "timed out"),
+        ("Reports", "the metric raised ConnectionRefusedError"),
+    ];
+    let entries: String = faults.iter().map(|(name, _)| metric(name)).collect();
+    let ran = evaluate(&directory, &(entries + &metric("Works"))).exits(3);
+    for (name, message) in faults {
+        let error = ran.error_of(&name.to_lowercase());
+        assert!(error.contains(message), "{name}: {error}");
+    }
+    let evaluations = ran.evaluations(0);
+    assert_eq!(evaluations.last().unwrap(), "works FAILED");
+    assert_eq!(evaluations.iter().filter(|it| it.contains(" ERROR ")).count(), faults.len());
+}
+
+#[test]
+fn a_library_that_cannot_be_imported_breaks_its_own_entries() {
+    let Some(directory) = with_libraries() else { return };
+    let entries = entry("broken", "metric: 'autoevals.broken:Works'")
+        + &entry("loud", "metric: 'autoevals.loud:Works'")
+        + &entry(
+            "gone",
+            "metric: 'agentevals.trajectory:X', requirements: [nothing-has-this-name==1]",
+        )
+        + &metric("Works");
+    let ran = evaluate(&directory, &entries).exits(3);
+    let error = ran.error_of("broken");
+    let reason = "the library cannot be imported: ModuleNotFoundError: No module named 'a_module_that_nobody_has'";
+    assert!(error.contains(reason), "{error}");
+    let error = ran.error_of("loud");
+    assert!(error.contains("prints on standard output while it is imported: welcome"), "{error}");
+    assert!(ran.error_of("gone").contains("nothing-has-this-name"), "{}", ran.error_of("gone"));
+    assert_eq!(ran.evaluations(0).last().unwrap(), "works FAILED");
+}
+
+#[test]
+fn mistakes_in_entries_are_found_before_anything_runs() {
+    let Some(directory) = with_libraries() else { return };
+    let weighs = |args: &str| entry("x", &format!("metric: 'autoevals:Weighs', args: {args}"));
+    for (entry, message) in [
+        (metric("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
+        (metric("Unfinished"), "`autoevals:Unfinished` is abstract"),
+        (metric("helper"), "`autoevals:helper` is not a metric that can be called here"),
+        (metric("Asks"), "`autoevals:Asks` asks a model, and its entry offers none: add `models`"),
+        (
+            entry("x", "metric: 'autoevals.nothing:X'"),
+            "`autoevals` has no module `autoevals.nothing`",
+        ),
+        (weighs("{}"), "`autoevals:Weighs` needs the argument `weight`: write it below `args`"),
+        (weighs("{weigth: 1}"), "has no argument `weigth`; did you mean `weight`?"),
+        (
+            weighs("{weight: heavy}"),
+            "the argument `weight` is 'heavy', and has to be of the type float",
+        ),
+        (
+            weighs("{weight: 1, mode: divide}"),
+            "the argument `mode` is 'divide', and may be 'add', 'multiply'",
+        ),
+        (
+            weighs("{weight: 1, limit: true}"),
+            "the argument `limit` is True, and has to be of the type int",
+        ),
+        (
+            weighs("{weight: 2}"),
+            "`autoevals:Weighs` refuses its arguments: ValueError: the weight is more than 1",
+        ),
+    ] {
+        let ran = evaluate(&directory, &(entry.clone() + &metric("Works"))).exits(2);
+        assert!(ran.stderr.contains(message), "{entry}: {}", ran.stderr);
+        let checked = run(&directory, &["check", "c.yaml"]).exits(2);
+        assert!(checked.stdout.contains(message), "{entry}: {}", checked.stdout);
+    }
+}
+
+#[test]
+fn wrong_keys_are_problems_of_the_configuration() {
+    let directory = Directory::new();
+    for (keys, message) in [
+        ("metric: 'deepevals:X'", "did you mean `deepeval`?"),
+        ("metric: 'pandas:X'", "libraries: agentevals, autoevals, deepeval"),
+        (
+            "metric: autoevals.Levenshtein",
+            "`metric` must be MODULE:NAME, not `autoevals.Levenshtein`",
+        ),
+        ("args: {}", "the key `metric` is missing in this evaluator"),
+        ("metric: 'autoevals:X', requirements: []", "`requirements` is empty"),
+        (
+            "metric: 'autoevals:X', requirements: autoevals",
+            "`requirements` must be a list, not text",
+        ),
+        ("metric: 'autoevals:X', retrieval: [3]", "`retrieval` must be text"),
+        (
+            "metric: 'autoevals:X', requirements: [\"a\\nb\"]",
+            "`requirements` has a control character",
+        ),
+        ("metric: 'autoevals:X', config: {}", "unknown key `config`"),
+        ("metric: 'autoevals:X', contract: adk", "unknown key `contract`"),
+    ] {
+        directory.file("c.yaml", format!("evaluators:\n{}", entry("x", keys)));
+        let ran = run(&directory, &["check", "c.yaml"]).exits(2);
+        assert!(ran.stderr.contains(message), "{keys}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_check_shows_metrics_with_their_arguments() {
+    let Some(directory) = with_libraries() else { return };
+    configure(
+        &directory,
+        &entry("weighs", "metric: 'autoevals:Weighs', args: {weight: 0.5, mode: add}"),
+    );
+    let ran = run(&directory, &["check", "c.yaml"]).exits(0);
+    let shown = r#"autoevals:Weighs(weight=0.5, mode="add") (Python: "#;
+    assert!(ran.stdout.contains(shown), "{}", ran.stdout);
+}
+
+#[test]
+fn the_metrics_of_a_library_are_listed() {
+    let Some(directory) = with_libraries() else { return };
+    let ran = run(&directory, &["list", "--library", "autoevals"]).exits(0);
+    let row = |metric: &str| {
+        let start = format!("{metric} ");
+        let line = ran.stdout.lines().find(|line| line.starts_with(&start));
+        line.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(row("autoevals:Weighs").as_deref(), Some("weight, mode, limit"), "{}", ran.stdout);
+    assert_eq!(row("autoevals:Asks").as_deref(), Some("asks model"));
+    assert_eq!((row("autoevals:Unfinished"), row("autoevals:helper")), (None, None));
+    let ran = run(&directory, &["list", "--library", "ragas"]).exits(2);
+    assert!(ran.stderr.contains("libraries: agentevals, autoevals"), "{}", ran.stderr);
+}
+
+#[test]
+fn another_version_than_the_tried_ones_is_a_warning() {
+    let Some(directory) = with_libraries() else { return };
+    let entries =
+        entry("works", "metric: 'autoevals:Works', requirements: [autoevals>=0.4], threshold: 0.2");
+    let of = |ran: Ran| ran.json()["warnings"].to_string();
+    assert_eq!(of(evaluate(&directory, &entries).exits(0)), "null");
+    let packages = directory.path().join("bare/lib");
+    let packages =
+        fs::read_dir(packages).unwrap().next().unwrap().unwrap().path().join("site-packages");
+    let metadata = packages.join("autoevals-0.4.1.dist-info/METADATA");
+    fs::write(metadata, "Metadata-Version: 2.1\nName: autoevals\nVersion: 0.5\n").unwrap();
+    let warnings = of(evaluate(&directory, &entries).exits(0));
+    let expected = "works: autoevals 0.5 is installed, and its metrics were tried with 0.4.1";
+    assert!(warnings.contains(expected), "{warnings}");
+}
+
+/// Runs a metric over five conversations, one after the other, and returns how often its library was imported.
+fn imports(directory: &Directory, library: &str, metric: &str) -> usize {
+    let _ = fs::remove_file(directory.path().join("imports"));
+    directory
+        .file("c.yaml", format!("evaluators:\n{}", entry("x", &format!("metric: '{metric}'"))));
+    let trace = trace("i11_five_traces_plain");
+    let ran = run(directory, &["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1", "-v"]);
+    assert!(!ran.stderr.contains("a new process for every evaluation"), "{}", ran.stderr);
+    let log = fs::read_to_string(directory.path().join("imports")).unwrap();
+    log.lines().filter(|line| *line == library).count()
+}
+
+#[test]
+fn a_library_is_imported_once_for_all_conversations() {
+    let Some(directory) = with_libraries() else { return };
+    // Once by the question about the entry, and once for all evaluations.
+    assert_eq!(imports(&directory, "autoevals", "autoevals:Works"), 2);
+    // A fork would lose the thread of this one, so it runs in a worker.
+    assert_eq!(imports(&directory, "openevals", "openevals:exact_match"), 2);
+}
+
+#[test]
+fn a_worker_has_a_deadline_for_each_conversation() {
+    let Some(directory) = with_libraries() else { return };
+    configure(&directory, &entry("match", "metric: 'openevals:exact_match', timeout: 2"));
+    let answers = ["Here.", "hang", "There.", "Here."];
+    let turns = answers.map(|answer| ("Where?", answer));
+    directory.file("trace.json", recording::recording(turns));
+    directory.file("set.json", set(&[("Where?", "Here.")]));
+    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
+    let all: Vec<String> = (0..4).flat_map(|index| ran.evaluations(index)).collect();
+    assert_eq!(all, ["match PASSED", "match ERROR timed_out", "match FAILED", "match PASSED"]);
+}
+
+/// Sources of the tests are in UTF-8, and so is the program that calls a metric.
+#[test]
+fn texts_of_all_languages_arrive() {
+    let Some(directory) = with_libraries() else { return };
+    configure(&directory, &(metric("Compares")));
+    let (trace, set) = (directory.read("trace.json"), directory.read("set.json"));
+    directory.file("trace.json", trace.replace("There.", "Über dort ⛵."));
+    directory.file("set.json", set.replace("Nowhere.", "Über dort ⛵."));
+    let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(0);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 1.0);
+    assert!(Path::new(&directory.path().join("cache/metrics")).is_dir());
+}

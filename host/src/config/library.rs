@@ -1,0 +1,122 @@
+//! `type: metric`: metrics of other libraries, which are called by a program of the host.
+
+use std::sync::Arc;
+
+use evaluator_document::{Field, Fields, Node, NodeKind, did_you_mean, keys};
+use serde_json::json;
+
+use super::{model::CodeConfig, reader::is_identifier};
+use crate::{
+    hosts::library::{LIBRARIES, Library, LibraryMetric},
+    json::{Object, Value},
+    report::run_file::Digester,
+    runtime::Environment,
+};
+
+/// Pattern of `metric`.
+const METRIC: &str = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$";
+
+/// A metric as an entry names it.
+#[derive(Clone, Copy)]
+struct Named<'n> {
+    library: &'static Library,
+    module: &'n str,
+    name: &'n str,
+}
+
+/// Takes the keys of a metric, and completes the settings of the program that calls it; `None` after a problem.
+pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<CodeConfig> {
+    fields.describe(json!({"title": "A metric of another library"}));
+    let names =
+        json!({"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1});
+    let metric = json!({"type": "string", "pattern": METRIC});
+    keys! { fields;
+        /// The metric as MODULE:NAME, e.g. autoevals:Levenshtein.
+        let metric! = read(metric, read_metric);
+        /// Arguments of the metric.
+        let args = object();
+        /// Python packages to install, as pip takes them; default: the version of the library that was tried.
+        let requirements = read(names.clone(), |field| read_names(field, "autoevals==0.4.1"));
+        /// Tools whose results are the retrieved texts, for metrics that need them.
+        let retrieval = read(names, |field| read_names(field, "search"));
+    }
+    let named: Named<'_> = metric?;
+    let requirements =
+        requirements.unwrap_or_else(|| named.library.requirements().map(str::to_owned).collect());
+    let Some(cache) = Environment::inherited().cache_directory("evaluator") else {
+        let message = "there is no home directory to keep the program of the metric in";
+        let node = fields.peek("metric")?;
+        return fields.problems().add(node.span, message).hint("set EVALUATOR_CACHE_DIR").none();
+    };
+    let digest =
+        |text: &str| Digester::new("metric").bytes("text", text.as_bytes()).finish().to_string();
+    let name = (named.module, named.name);
+    let directory = cache.join("metrics");
+    let metric = LibraryMetric::new(named.library, name, &requirements, &directory, digest);
+    code.path.clone_from(&metric.path);
+    code.config = settings(&metric, args, retrieval, code.models.is_some());
+    let variables = &mut code.process.env.variables;
+    for (name, value) in named.library.variables {
+        if !variables.iter().any(|(given, _)| given == name) {
+            variables.push(((*name).to_owned(), Some((*value).to_owned())));
+        }
+    }
+    code.library = Some(Arc::new(metric));
+    Some(code)
+}
+
+/// Returns what the program reads in `config` of its documents.
+fn settings(
+    metric: &LibraryMetric,
+    args: Option<Object>,
+    retrieval: Option<Vec<String>>,
+    has_models: bool,
+) -> Object {
+    let mut settings = Object::default();
+    settings.insert("metric".to_owned(), Value::from(metric.metric.as_str()));
+    let args = args.filter(|args| !args.is_empty()).map(Value::Object);
+    settings.extend(args.map(|args| ("args".to_owned(), args)));
+    let tools = retrieval.map(|tools| tools.iter().map(|it| Value::from(it.as_str())).collect());
+    settings.extend(tools.map(|tools| ("retrieval".to_owned(), Value::Array(tools))));
+    if has_models {
+        settings.insert("models".to_owned(), Value::Bool(true));
+    }
+    settings
+}
+
+fn read_metric(field: Field<'_>) -> Option<Named<'_>> {
+    let text = field.text()?;
+    let (module, name) = text.split_once(':').unwrap_or((text, ""));
+    let libraries = || LIBRARIES.iter().map(|library| library.name);
+    let first = module.split('.').next().unwrap_or_default();
+    let Some(library) = Library::of(module) else {
+        let known = || format!("libraries: {}", libraries().collect::<Vec<_>>().join(", "));
+        let hint = did_you_mean(first, libraries()).unwrap_or_else(known);
+        return field.add(format!("no metrics of a library `{first}` are known")).hint(hint).none();
+    };
+    if !is_identifier(name) || !module.split('.').all(is_identifier) {
+        let example = library.modules.first().unwrap_or(&library.name);
+        let message = format!("`metric` must be MODULE:NAME, not `{text}`");
+        return field.add(message).hint(format!("for example {example}:NAME")).none();
+    }
+    Some(Named { library, module, name })
+}
+
+/// Reads a list of names.
+fn read_names(field: Field<'_>, example: &str) -> Option<Vec<String>> {
+    let NodeKind::Sequence(items) = &field.node.kind else {
+        return field.expected("a list").hint(format!("for example [{example}]")).none();
+    };
+    if items.is_empty() {
+        return field.add(format!("`{}` is empty", field.key)).hint("leave it out").none();
+    }
+    let text = |node: &Node| {
+        let item = Field { node, ..field };
+        let text = item.text()?;
+        if text.chars().any(char::is_control) {
+            return item.add(format!("`{}` has a control character", field.key)).none();
+        }
+        Some(text.to_owned())
+    };
+    items.iter().map(text).collect()
+}

@@ -1,0 +1,401 @@
+"""Measures conversations with a metric of a library.
+
+The host writes this file with the import of the library, and with the adapter of the library at its end. It reads one
+document on standard input and prints one answer; `--stream` does so for every line. `config` of the document names the
+metric, its arguments, and the tools whose results are retrieved texts.
+
+`--examine` answers, for the same document, whether the metric exists, accepts the arguments and needs parts that recordings
+have. `--list` prints the metrics of the library.
+
+Adapters define `is_metric(name, value)`, `parameters(target)`, `asks_model(target, arguments)` and `load(name, target, arguments)`, which
+returns a `Metric`. They raise `Mistake` for an entry that no conversation can be measured with, and `Broken` where there is no score.
+"""
+
+import collections.abc
+import difflib
+import enum
+import inspect
+import json
+import math
+import numbers
+import os
+import sys
+import traceback
+import types
+import typing
+
+# evaluator: import of the library
+
+
+class Mistake(Exception):
+    """What is wrong in the entry."""
+
+
+class Missing(Exception):
+    """What a conversation lacks, so that it is not evaluated."""
+
+
+class Broken(Exception):
+    """Why the metric gave no score."""
+
+
+class Call:
+    """A tool call with its result."""
+
+    def __init__(self, name, args, id, result=None, has_result=False, failed=False):
+        self.name, self.args, self.id = name, args, id
+        self.result, self.has_result, self.failed = result, has_result, failed
+
+
+class Turn:
+    """A turn of the recording, or a golden one."""
+
+    def __init__(self, document, retrieval):
+        steps = document.get("intermediate_steps") or {}
+        self.user = document.get("user_content") or ""
+        self.answer = document.get("final_response")
+        self.calls = [Call(call["name"], call.get("args") or {}, call.get("id")) for call in steps.get("tool_calls") or []]
+        self.has_results = bool(steps.get("tool_responses"))
+        for response in steps.get("tool_responses") or []:
+            self.add_result(response)
+        self.retrieved = [text for call in self.calls if call.name in retrieval and call.has_result for text in texts(call.result)]
+        self.golden = None
+
+    def add_result(self, response):
+        """Gives a result to its call: the one with its id, else the first of its name that has none."""
+        waiting = [call for call in self.calls if not call.has_result]
+        identified = [call for call in waiting if response.get("id") is not None and call.id == response["id"]]
+        named = [call for call in waiting if call.name == response["name"]]
+        for call in (identified or named)[:1]:
+            result = response.get("response")
+            call.result = response.get("output") if result is None else result
+            call.has_result, call.failed = True, response.get("status") == "error"
+
+
+class Conversation:
+    """A recorded conversation; each turn knows its golden turn."""
+
+    def __init__(self, document, config):
+        retrieval = config.get("retrieval") or []
+        self.turns = [Turn(turn, retrieval) for turn in document.get("invocations") or []]
+        golden = document.get("expected_invocations")
+        self.golden = None if golden is None else [Turn(turn, retrieval) for turn in golden]
+        for turn, expected in zip(self.turns, self.golden or []):
+            turn.golden = expected
+
+
+def texts(result):
+    """Returns the texts of a result: its elements, or the result itself."""
+    items = result if isinstance(result, list) else [result]
+    return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items]
+
+
+#: Parts of a turn that metrics need: how each is called, and how it is found. `None` is a missing part.
+PARTS = {
+    "user": ("the user's text", lambda turn: turn.user),
+    "answer": ("an answer of the agent", lambda turn: turn.answer),
+    "calls": ("tool calls", lambda turn: turn.calls),
+    "retrieved": ("retrieved texts", lambda turn: turn.retrieved or None),
+    "golden answer": ("a golden answer", lambda turn: turn.golden and turn.golden.answer),
+    "golden calls": ("golden tool calls", lambda turn: turn.golden and turn.golden.calls),
+    "golden turns": ("a golden case", lambda turn: turn.golden),
+}
+
+
+class Metric:
+    """A metric with its arguments.
+
+    `measure` is called with a turn, or with the conversation if `whole` is true. It returns a score, or a pair of a score and a
+    reason; the score is a number from `low` to `high`. `None` stands for no score of this turn.
+    """
+
+    def __init__(self, measure, needs=(), whole=False, low=0, high=1, lower_is_better=False):
+        self.measure, self.needs, self.whole = measure, list(needs), whole
+        self.low, self.high, self.lower_is_better = low, high, lower_is_better
+
+    def score(self, part):
+        """Measures a part; returns its score from 0 to 1, where 1 is best, and the reason."""
+        result = self.measure(part)
+        score, reason = result if isinstance(result, tuple) else (result, None)
+        if score is None:
+            raise Missing(str(reason or "the metric gave no score"))
+        if isinstance(score, bool) or type(score).__name__ in ("bool_", "bool"):
+            score = float(score)
+        elif not isinstance(score, numbers.Real):
+            raise Broken("the metric gave %s, which is not a number" % shown(score))
+        score = float(score)
+        if math.isnan(score):
+            raise Broken("the metric gave NaN, which is not a score")
+        # Libraries compute with floating point numbers, so a share of all may be 1.0000000000000002.
+        tolerance = 1e-9 * max(abs(self.low), abs(self.high))
+        if not self.low - tolerance <= score <= self.high + tolerance:
+            raise Broken("the metric gave %r, outside of its range from %s to %s" % (score, self.low, self.high))
+        share = min(max((score - self.low) / (self.high - self.low), 0.0), 1.0)
+        return (1.0 - share if self.lower_is_better else share), reason
+
+
+def shown(value):
+    text = "%s %r" % (type(value).__name__, value)
+    return text if len(text) <= 200 else text[:200] + ".."
+
+
+def similar(name, known):
+    """Returns a hint at a known name that is like this one."""
+    lower = {other.lower(): other for other in known}
+    found = difflib.get_close_matches(name.lower(), lower, 1)
+    return "; did you mean `%s`?" % lower[found[0]] if found else ""
+
+
+def public(module):
+    """Returns the metrics of a module by name."""
+    names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+    members = ((name, getattr(module, name, None)) for name in names)
+    return {name: value for name, value in members if value is not None and is_metric(name, value)}
+
+
+def find(name):
+    """Returns what `MODULE:NAME` names."""
+    path, _, attribute = name.partition(":")
+    module = sys.modules[path]
+    target = getattr(module, attribute, None)
+    if target is None:
+        known = public(module)
+        raise Mistake("`%s` has no metric `%s`%s" % (path, attribute, similar(attribute, known)))
+    if inspect.isabstract(target) or not is_metric(attribute, target):
+        what = "is abstract" if inspect.isabstract(target) else "is not a metric that can be called here"
+        others = [known for known in public(module) if known != attribute]
+        raise Mistake("`%s` %s%s" % (name, what, similar(attribute, others)))
+    return target
+
+
+def parameters_of(function, hidden=("self",)):
+    """Returns the parameters that arguments may be given for."""
+    try:
+        found = inspect.signature(function, eval_str=True).parameters.values()
+    except NameError:
+        # An annotation names what only type checkers import.
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {it.name: it for it in found if it.kind not in unnamed and it.name not in hidden}
+
+
+def check_arguments(name, known, arguments):
+    """Compares arguments with the parameters of a metric, and returns them in the types that the parameters have."""
+    for argument in arguments:
+        if argument not in known:
+            names = ", ".join(known) or "none"
+            raise Mistake("`%s` has no argument `%s`%s (arguments: %s)" % (name, argument, similar(argument, known), names))
+    for parameter in known.values():
+        if parameter.default is inspect.Parameter.empty and parameter.name not in arguments:
+            raise Mistake("`%s` needs the argument `%s`: write it below `args`" % (name, parameter.name))
+    return {argument: converted(argument, known[argument].annotation, value) for argument, value in arguments.items()}
+
+
+def converted(argument, hint, value):
+    """Returns a value of the configuration as the type of a parameter: members of enumerations by their value, and sets."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Union or origin is getattr(types, "UnionType", None):
+        if value is None:
+            return None
+        kinds = [kind for kind in inner if kind is not type(None)]
+        problem = None
+        for kind in kinds:
+            try:
+                return converted(argument, kind, value)
+            except Mistake as mistake:
+                problem = problem or mistake
+        raise problem
+    if origin is typing.Literal:
+        if value not in inner:
+            known = ", ".join(map(repr, inner))
+            raise Mistake("the argument `%s` is %r, and may be %s" % (argument, value, known))
+        return value
+    if inspect.isclass(hint) and issubclass(hint, enum.Enum):
+        for member in hint:
+            if value in (member.value, member.name):
+                return member
+        known = ", ".join(repr(member.value) for member in hint)
+        raise Mistake("the argument `%s` is %r, and may be %s" % (argument, value, known))
+    if origin in (list, collections.abc.Sequence, collections.abc.Iterable) and isinstance(value, list) and inner:
+        return [converted(argument, inner[0], item) for item in value]
+    simple = {bool: bool, int: int, float: (int, float), str: str, list: list, dict: dict}
+    expected = simple.get(origin if origin in (list, dict) else hint if inspect.isclass(hint) else None)
+    is_number_for_bool = isinstance(value, bool) and hint in (int, float)
+    if expected and (not isinstance(value, expected) or is_number_for_bool):
+        noun = getattr(origin or hint, "__name__", str(hint))
+        raise Mistake("the argument `%s` is %r, and has to be of the type %s" % (argument, value, noun))
+    return value
+
+
+def made(name, make):
+    """Returns what a constructor gives for the arguments of an entry."""
+    try:
+        return make()
+    except Exception as problem:
+        traceback.print_exc()
+        raise Mistake("`%s` refuses its arguments: %s: %s" % (name, type(problem).__name__, problem))
+
+
+LOADED = {}
+
+
+def loaded(config, examines=False):
+    """Returns the metric of an entry, made once in this process."""
+    key = json.dumps(config, sort_keys=True)
+    if key not in LOADED:
+        name = config["metric"]
+        target = find(name)
+        arguments = check_arguments(name, parameters(target), dict(config.get("args") or {}))
+        if asks_model(target, arguments):
+            if not config.get("models"):
+                raise Mistake("`%s` asks a model, and its entry offers none: add `models`" % name)
+            if not examines and not os.environ.get("OPENAI_BASE_URL"):
+                raise Broken("the metric asks a model, and no server for it is offered (OPENAI_BASE_URL is not set)")
+        # Some metrics make a client that they never use, and which insists on a key.
+        os.environ.setdefault("OPENAI_API_KEY", "none")
+        LOADED[key] = load(name, target, arguments)
+    return LOADED[key]
+
+
+def measured(metric, conversation):
+    """Returns the answer about a conversation."""
+    if not conversation.turns:
+        raise Missing("the conversation has no turns")
+    if metric.whole:
+        lacking = [lack for turn in conversation.turns for lack in [lacks(metric, turn)] if lack]
+        if lacking:
+            raise Missing(lacking[0])
+        score, reason = metric.score(conversation)
+        return {"score": score, "details": {"reason": str(reason)} if reason else None}
+    scores, reasons, lacking = [], [], []
+    for turn in conversation.turns:
+        try:
+            lack = lacks(metric, turn)
+            if lack:
+                raise Missing(lack)
+            score, reason = metric.score(turn)
+            scores.append(score)
+            reasons += [str(reason)] if reason else []
+        except Missing as missing:
+            scores.append(None)
+            lacking.append(str(missing))
+    found = [score for score in scores if score is not None]
+    if not found:
+        raise Missing(lacking[0])
+    details = {"reason": "\n".join(reasons)} if reasons else None
+    return {"score": sum(found) / len(found), "per_invocation_scores": scores, "details": details}
+
+
+def without_article(noun):
+    return noun.split(" ", 1)[1] if noun.startswith(("a ", "an ", "the ")) else noun
+
+
+def lacks(metric, turn):
+    """Returns what a turn lacks for a metric; `None` if it has everything."""
+    for need in metric.needs:
+        noun, part = PARTS[need]
+        if part(turn) is None:
+            return "there is no %s" % without_article(noun) if noun != without_article(noun) else "there are no %s" % noun
+    return None
+
+
+def error(kind, message):
+    return {"error": {"kind": kind, "message": " ".join(str(message).split())[:2000]}}
+
+
+def answer(document):
+    """Returns the answer to a document. Every way to fail is an error of the evaluator."""
+    try:
+        config = document["config"]
+        return measured(loaded(config), Conversation(document, config))
+    except Missing as missing:
+        return {"status": "NOT_EVALUATED", "score": 0.0, "details": {"reason": str(missing)}}
+    except Mistake as mistake:
+        return error("config", mistake)
+    except Broken as broken:
+        return error("metric", broken)
+    except (Exception, SystemExit) as problem:
+        traceback.print_exc()
+        kind = type(problem).__name__
+        return error("metric", "the metric raised %s: %s" % (kind, problem) if str(problem) else "the metric raised %s" % kind)
+
+
+def version_of(package):
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def threads():
+    """Returns the number of threads besides this one that the imports have started."""
+    try:
+        return len(os.listdir("/proc/self/task")) - 1
+    except OSError:
+        return len(sys._current_frames()) - 1
+
+
+def examined(document, started):
+    """Returns what the host has to know about an entry before it evaluates. `started`: threads of the imports, before a metric
+    was made, which may start threads of its own in each process."""
+    config = document["config"]
+    try:
+        metric = loaded(config, examines=True)
+        if "retrieved" in metric.needs and not config.get("retrieval"):
+            raise Mistake("`%s` needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`" % config["metric"])
+    except Mistake as mistake:
+        return {"mistake": str(mistake)}
+    except (Exception, SystemExit) as problem:
+        traceback.print_exc()
+        return {"mistake": "`%s` cannot be made: %s: %s" % (config["metric"], type(problem).__name__, problem)}
+    needs = [PARTS[need][0] for need in metric.needs]
+    return {"threads": started, "needs": needs, "version": version_of(PACKAGE)}
+
+
+def listed():
+    """Returns the metrics of the library, each with its parameters."""
+    import importlib
+
+    found = []
+    for path in MODULES:
+        for name, target in sorted(public(importlib.import_module(path)).items()):
+            known = {"metric": "%s:%s" % (path, name), "args": list(parameters(target)), "asks_model": asks_model(target, {})}
+            found.append(known)
+    return {"metrics": found, "version": version_of(PACKAGE)}
+
+
+def main():
+    # What the library prints is not an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    form = sys.argv[1] if len(sys.argv) > 1 else ""
+
+    def say(reply):
+        answers.write(json.dumps(reply, allow_nan=False) + "\n")
+        answers.flush()
+
+    if form == "--describe":
+        about_me = {"sdk": "evaluator-metric", "sdk_version": "1", "protocol_version": "1.1"}
+        say(dict(about_me, capabilities=["stream"], evaluators=[]))
+    elif form == "--list":
+        say(listed())
+    elif form == "--stream":
+        for line in sys.stdin.buffer:
+            say(answer(json.loads(line)))
+    elif form == "--examine":
+        started = threads()
+        for line in sys.stdin.buffer:
+            say(examined(json.loads(line), started))
+        # What the library does when it exits is not asked here.
+        os._exit(0)
+    else:
+        say(answer(json.loads(sys.stdin.buffer.read())))
+
+
+# evaluator: adapter of the library
+
+main()

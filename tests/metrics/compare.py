@@ -1,0 +1,137 @@
+"""Compares the scores of `type: metric` with those of direct calls, over the recordings of `tests/producers`.
+
+Arguments: the `evaluator` command, and the libraries (default: all of `metrics.json`). `EVERY=1` takes all recordings; the default is every
+eighth, in which all scenarios occur. The packages are installed into the
+usual cache of environments, or into that of `EVALUATOR_CACHE_DIR`. Exits with 1 if a score differs by more than 1e-9, or if a metric has
+no score at all.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TRACES = HERE.parent / "producers" / "traces"
+
+#: Writes each document into a file, and scores it, so that the run has nothing else to say about it.
+KEEP = """import json, os, sys
+document = json.load(sys.stdin)
+trace = document["invocations"][0]["trace_id"] if document["invocations"] else "none"
+with open(os.path.join(os.environ["DOCUMENTS"], trace + ".json"), "w") as file:
+    json.dump(document, file)
+print(json.dumps({"score": 1.0}))
+"""
+
+
+def golden_cases():
+    """Returns an eval set with a case per scenario, some of which expect another answer or other calls than were recorded."""
+    cases = {}
+    for path in sorted(TRACES.glob("*.expected.json")):
+        expected = json.loads(path.read_text())
+        cases.setdefault(expected["scenario"], expected["turns"])
+    changed = {"S1": lambda text: text, "S3": lambda text: text.upper()}
+    text = lambda value: {"parts": [{"text": value}]}
+    eval_cases = []
+    for scenario, turns in sorted(cases.items()):
+        conversation = []
+        for index, turn in enumerate(turns):
+            calls = [{"name": call["name"], "args": call["args"]} for call in turn["calls"]]
+            if scenario == "S3":
+                calls = [*calls[:1], {"name": "get_time", "args": {}}]
+            answer = changed.get(scenario, lambda text: text + " Really.")(turn["final"] or "")
+            conversation.append(
+                {
+                    "invocation_id": "%s-%d" % (scenario, index),
+                    "user_content": text(turn["user"]),
+                    "final_response": text(answer),
+                    "intermediate_data": {"tool_uses": calls},
+                }
+            )
+        eval_cases.append({"eval_id": scenario, "conversation": conversation})
+    return {"eval_set_id": "scenarios", "eval_cases": eval_cases}
+
+
+def evaluated(evaluator, metrics, directory):
+    """Runs all metrics; returns the documents and the report."""
+    (directory / "keep.py").write_text(KEEP)
+    (directory / "set.json").write_text(json.dumps(golden_cases()))
+    documents = directory / "documents"
+    documents.mkdir()
+    entries = [{"name": "keep", "type": "code", "path": "keep.py"}]
+    entries += [{"type": "metric", "timeout": 300, "missing_turns": "ignore", **metric} for metric in metrics]
+    # YAML contains JSON.
+    config = {"eval_set": "set.json", "group_by": "trace", "evaluators": entries}
+    (directory / "c.yaml").write_text(json.dumps(config))
+    traces = sorted(str(path) for path in TRACES.glob("*_S[1-5].trace.json"))[:: int(os.environ.get("EVERY", "8"))]
+    report = directory / "report.json"
+    command = [evaluator, "run", *traces, "-c", "c.yaml", "-o", "json=%s" % report, "-o", "summary"]
+    ran = subprocess.run(command, cwd=directory, env={**os.environ, "DOCUMENTS": str(documents)})
+    if ran.returncode not in (0, 1, 3):
+        sys.exit("the run ended with exit code %d" % ran.returncode)
+    found = {path.stem: json.loads(path.read_text()) for path in documents.glob("*.json")}
+    return found, json.loads(report.read_text())
+
+
+def interpreter(library):
+    """Returns the interpreter of the newest environment with a library, which the run has used or made."""
+    cache = os.environ.get("EVALUATOR_CACHE_DIR") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentevals"
+    found = pathlib.Path(cache).glob("venvs/*/lib/python*/site-packages/%s/__init__.py" % library)
+    newest = max(found, key=lambda file: file.stat().st_mtime)
+    return str(newest.parents[4] / "bin" / "python")
+
+
+def direct(python, library, metrics, documents):
+    """Returns the scores of direct calls: for each metric, the scores of each document."""
+    # No telemetry here either, and a key that nothing uses.
+    environment = {**os.environ, "DEEPEVAL_TELEMETRY_OPT_OUT": "1", "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": "none"}
+    given = json.dumps({"metrics": metrics, "documents": documents})
+    command = [python, str(HERE / "direct.py"), library]
+    ran = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return json.loads(ran.stdout.strip().splitlines()[-1])
+
+
+def differences(metric, reported, scores):
+    """Yields what differs for one conversation."""
+    expected = [score for score in scores if score is not None]
+    if reported["eval_status"] == "NOT_EVALUATED" or reported["error"]:
+        if expected or reported["error"]:
+            yield "%s instead of %s" % (reported["error"] or "not evaluated", expected)
+        return
+    turns = reported["per_invocation_scores"] or [reported["score"]]
+    pairs = [*zip(turns, scores), (reported["score"], sum(expected) / len(expected) if expected else None)]
+    if len(turns) != len(scores):
+        yield "%d scores instead of %d" % (len(turns), len(scores))
+    for own, other in pairs:
+        if (own is None) != (other is None) or own is not None and abs(own - other) > 1e-9:
+            yield "%r instead of %r" % (own, other)
+
+
+def main():
+    evaluator = os.path.abspath(sys.argv[1])
+    known = json.loads((HERE / "metrics.json").read_text())
+    libraries = sys.argv[2:] or list(known)
+    metrics = [metric for library in libraries for metric in known[library]]
+    with tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        documents, report = evaluated(evaluator, metrics, directory)
+        traces = [trace for trace in report["traces"] if trace["trace_id"] in documents]
+        failed = False
+        for library in libraries:
+            expected = direct(interpreter(library), library, known[library], [documents[trace["trace_id"]] for trace in traces])
+            for metric in known[library]:
+                name, problems, scored, seen = metric["name"], [], 0, set()
+                for trace, scores in zip(traces, expected[name]):
+                    reported = next(it for it in trace["metrics"] if it["metric_name"] == name)
+                    problems += ["%s: %s" % (trace["trace_id"], text) for text in differences(metric, reported, scores)]
+                    scored += reported["score"] is not None and reported["eval_status"] != "NOT_EVALUATED"
+                    seen.add(reported["score"])
+                failed = failed or bool(problems) or not scored
+                print("%-10s %-22s %4d of %d scored, %d different scores, %d problems" % (library, name, scored, len(traces), len(seen), len(problems)))
+                print("".join("    %s\n" % problem for problem in problems[:5]), end="")
+    sys.exit(1 if failed else 0)
+
+
+main()
