@@ -30,6 +30,9 @@ pub(crate) struct AgreeArgs {
     /// Use the labels about this name, for all evaluators. Without it, labels about an evaluator count for it alone
     #[arg(long, value_name = "NAME", value_parser = name)]
     about: Option<String>,
+    /// Use only the labels of this part, by their column `split`, e.g. dev or test
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub(crate) split: Option<String>,
     /// Meaning of a further word in the labels, e.g. wrong=fail or partly=0.5; repeatable
     #[arg(long, value_name = "WORD=MEANING", value_parser = word)]
     label: Vec<String>,

@@ -33,7 +33,9 @@ pub(super) fn agree(args: &AgreeArgs) -> Result<u8, u8> {
         [] => None,
         files => {
             let meanings = args.meanings().map_err(unusable)?;
-            Some(read_labels(files, &meanings).map_err(unusable)?)
+            let mut labels = read_labels(files, &meanings).map_err(unusable)?;
+            args.split.iter().try_for_each(|it| labels.keep_split(it)).map_err(unusable)?;
+            Some(labels)
         }
     };
     let report = run_file::read(&[run.to_owned()], false).map_err(unusable)?;

@@ -160,6 +160,7 @@ fn remarks(agreement: &Agreement) -> Vec<String> {
             rows.push(format!("{} about {names}, not compared", counted(*about_others, "label")));
         }
         let left_out = [
+            (labels.other_splits, "label", "of another split"),
             (labels.not_labelled, "row", "without a label"),
             (labels.cancelled, "annotation", "cancelled"),
             (labels.not_by_people, "score", "not by people"),
@@ -273,7 +274,7 @@ fn people(evaluator: &EvaluatorAgreement) -> Vec<String> {
     let mut rows = vec![format!(
         "people agree with each other: alpha {alpha:.2} over {shared} that several labelled"
     )];
-    if let Some(kappa) = &evaluator.kappa {
+    if let Some(kappa) = &raters.evaluator {
         let (value, name) = (kappa.value, one_line(&evaluator.name));
         let (as_well, then) = match (kappa.upper < alpha, kappa.lower > alpha) {
             (true, _) => ("less", "than"),
@@ -281,7 +282,7 @@ fn people(evaluator: &EvaluatorAgreement) -> Vec<String> {
             _ => ("as well", "as"),
         };
         rows.push(format!(
-            "{name} agrees with people ({value:.2}) {as_well} {then} they do with each other ({alpha:.2})"
+            "{name} agrees with each of them ({value:.2}) {as_well} {then} they do with each other ({alpha:.2})"
         ));
     }
     rows

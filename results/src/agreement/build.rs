@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{
     matching::Matched,
-    measure::{Item, Measured},
+    measure::{Item, Measured, kappa_of_classes},
     model::{
         Agreement, AgreementError, AgreementSettings, EvaluatorAgreement, LabelCounts,
         RaterComment, UnmatchedLabel,
@@ -156,6 +156,7 @@ fn counts(labels: &Labels, matched: &Matched<'_>, is_used: impl Fn(&Label) -> bo
     LabelCounts {
         files: labels.files.clone(),
         labels: labels.labels.len() as u64,
+        other_splits: labels.other_splits,
         not_labelled: labels.not_labelled,
         cancelled: labels.cancelled,
         not_by_people: labels.not_by_people,
@@ -180,9 +181,15 @@ fn against_people(
         without_reference: (talks.all.len() - ratings.all.len()) as u64,
         ..EvaluatorAgreement::default()
     });
+    let (mut labels, mut verdicts) = (Vec::new(), Vec::new());
     for rated in &ratings.all {
         let talk = &talks.all[rated.talk];
         let (opinion, reference) = (talk.opinion(evaluator), ratings.reference(rated));
+        if let Some(passed) = opinion.passed() {
+            let classes = ratings.shared_classes(rated);
+            verdicts.extend(classes.iter().map(|_| f64::from(passed)));
+            labels.extend(classes.into_iter().map(f64::from));
+        }
         measured.add(Item { talk, opinion, reference }, || {
             let comment = |label: &&Label| RaterComment {
                 rater: label.rater.clone(),
@@ -193,7 +200,11 @@ fn against_people(
         });
     }
     let grades = ratings.are_graded.then(|| ratings.grades());
-    measured.finish(grades.as_deref(), settings)
+    let mut agreement = measured.finish(grades.as_deref(), settings);
+    if let Some(raters) = agreement.raters.as_mut().filter(|it| it.alpha.is_some()) {
+        raters.evaluator = kappa_of_classes(&labels, &verdicts, settings.confidence);
+    }
+    agreement
 }
 
 fn against_evaluator(

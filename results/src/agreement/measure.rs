@@ -131,7 +131,6 @@ fn classes(agreement: &mut EvaluatorAgreement, settings: &AgreementSettings) {
     let rate = |k: usize, n: usize| -> Option<Estimate> { clopper_pearson(k, n, confidence).ok() };
     let rates = confusion(&counts).ok();
     let classes: Vec<f64> = labels.iter().map(|label| f64::from(*label)).collect();
-    let found = kappa(&classes, &verdicts, &[0.0, 1.0], Weights::Equal).ok();
     agreement.agreement = rate(tp + tn, labels.len());
     agreement.true_positive_rate = rate(tp, tp + fn_);
     agreement.true_negative_rate = rate(tn, tn + fp);
@@ -139,7 +138,7 @@ fn classes(agreement: &mut EvaluatorAgreement, settings: &AgreementSettings) {
     agreement.f1 = rates.and_then(|it| it.f1);
     agreement.balanced_accuracy = rates.and_then(|it| it.balanced_accuracy);
     agreement.mcc = rates.and_then(|it| it.mcc);
-    agreement.kappa = found.and_then(|it| with_interval(it, confidence));
+    agreement.kappa = kappa_of_classes(&classes, &verdicts, confidence);
     agreement.auroc = auroc(&labels, &scores, confidence).ok();
     agreement.best_threshold =
         best_threshold(&labels, &scores, settings.seed, RESAMPLES, confidence).ok();
@@ -158,8 +157,20 @@ fn graded(agreement: &mut EvaluatorAgreement, grades: &[f64], confidence: f64) {
     }
 }
 
+/// Returns kappa of two lists of classes, with its interval.
+pub(super) fn kappa_of_classes(
+    labels: &[f64],
+    verdicts: &[f64],
+    confidence: f64,
+) -> Option<KappaEstimate> {
+    let found = kappa(labels, verdicts, &[0.0, 1.0], Weights::Equal).ok()?;
+    with_interval(found, confidence)
+}
+
 fn with_interval(kappa: Kappa, confidence: f64) -> Option<KappaEstimate> {
-    let (value, se) = (kappa.kappa?, kappa.se?);
+    // What rounding leaves of a zero would be shown as `-0.00`.
+    let exact = |number: f64| if number.abs() < 1e-12 { 0.0 } else { number };
+    let (value, se) = (exact(kappa.kappa?), exact(kappa.se?));
     let z = normal_quantile(1.0 - (1.0 - confidence) / 2.0);
     let (lower, upper) = ((value - z * se).max(-1.0), (value + z * se).min(1.0));
     Some(KappaEstimate { value, se, lower, upper })

@@ -66,6 +66,8 @@ pub struct LabelCounts {
     pub files: Vec<PathBuf>,
     /// Number of labels in them.
     pub labels: u64,
+    /// Number of labels of other parts than the one that is used. They are not among `labels`.
+    pub other_splits: u64,
     /// Number of rows and tasks without a label.
     pub not_labelled: u64,
     /// Number of annotations that were cancelled.
@@ -175,6 +177,9 @@ pub struct Raters {
     pub shared: u64,
     /// Krippendorff's alpha among them; `None` if none is shared, or all labels are the same.
     pub alpha: Option<f64>,
+    /// Kappa of the evaluator with each of the labels of these conversations by itself, to be held against `alpha`: the majority of
+    /// people is a better reference than one of them, and ties are not in it. `None` if `alpha` is, and for grades without classes.
+    pub evaluator: Option<KappaEstimate>,
 }
 
 /// Kappa with its interval.

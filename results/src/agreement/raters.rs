@@ -70,11 +70,10 @@ impl<'l> Ratings<'l> {
     /// Returns what people say together: the class of most, or the lower middle one of their grades. `None` if as many say one as
     /// the other.
     pub(super) fn reference(&self, rated: &Rated<'_>) -> Option<Reference> {
-        let limit = if self.are_graded { self.pass_from } else { Some(0.5) };
         let mut grades = rated.values.clone();
         grades.sort_by(f64::total_cmp);
         let grade = *grades.get((grades.len().max(1) - 1) / 2)?;
-        let Some(limit) = limit else {
+        let Some(limit) = self.limit() else {
             return Some(Reference { label: grade, passes: None });
         };
         let passes = grades.iter().filter(|value| **value >= limit).count();
@@ -85,6 +84,21 @@ impl<'l> Ratings<'l> {
         };
         let label = if self.are_graded { grade } else { f64::from(passes) };
         Some(Reference { label, passes: Some(passes) })
+    }
+
+    /// Returns each label of a conversation that several people labelled as a class; nothing for grades without classes.
+    pub(super) fn shared_classes(&self, rated: &Rated<'_>) -> Vec<bool> {
+        match self.limit() {
+            Some(limit) if rated.values.len() > 1 => {
+                rated.values.iter().map(|value| *value >= limit).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the number from which on a label is a pass.
+    fn limit(&self) -> Option<f64> {
+        if self.are_graded { self.pass_from } else { Some(0.5) }
     }
 
     /// Returns all grades that people gave, in order.
@@ -107,6 +121,7 @@ impl<'l> Ratings<'l> {
             labels: labels().count() as u64,
             shared: units.iter().filter(|unit| unit.len() > 1).count() as u64,
             alpha: kripp(&units, level).ok().and_then(|it| it.alpha),
+            evaluator: None,
         }
     }
 }

@@ -96,9 +96,13 @@ fn several_people_decide_by_majority_and_ties_are_left_out() {
     assert_eq!((judge.compared, judge.ties), (3, 1));
     let raters = judge.raters.unwrap();
     assert_eq!((raters.raters, raters.labels, raters.shared), (3, 8, 3));
-    // Seven labels in pairs, four passes and three failures: 1 - (2 + 2 - 0) / ..
+    // Seven labels of three conversations, three passes and four failures; two pairs of `c0` and that of `c1` differ.
     let (observed, expected) = ((2.0 * 2.0 / 2.0 + 2.0) / 7.0, 2.0 * 4.0 * 3.0 / (7.0 * 6.0));
     assert!((raters.alpha.unwrap() - (1.0 - observed / expected)).abs() < 1e-12);
+    // Of the seven labels, five say what the evaluator says; three are passes, of five of its verdicts.
+    let (same, by_chance) = (5.0 / 7.0, (3.0 * 5.0 + 4.0 * 2.0) / 49.0);
+    let expected = (same - by_chance) / (1.0 - by_chance);
+    assert!((raters.evaluator.unwrap().value - expected).abs() < 1e-12);
     let expected =
         Confusion { true_positives: 1, false_positives: 0, false_negatives: 1, true_negatives: 1 };
     assert_eq!(judge.confusion, Some(expected));

@@ -1,6 +1,7 @@
 //! A label, and where it is written.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -17,6 +18,8 @@ pub struct Labels {
     /// The labels, in the order of the files.
     #[serde(skip)]
     pub labels: Vec<Label>,
+    /// Number of labels of other parts than the one that is kept.
+    pub other_splits: u64,
     /// Number of rows and tasks without a label.
     pub not_labelled: u64,
     /// Number of annotations that were cancelled, in exports of Label Studio.
@@ -80,6 +83,29 @@ pub(super) enum At {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LabelError(pub(crate) String);
+
+impl Labels {
+    /// Keeps the labels of one part, such as `dev` or `test`.
+    ///
+    /// # Errors
+    ///
+    /// No label is of this part.
+    pub fn keep_split(&mut self, split: &str) -> Result<(), LabelError> {
+        let all = self.labels.len();
+        let names: BTreeSet<&str> =
+            self.labels.iter().filter_map(|it| it.split.as_deref()).collect();
+        if !names.contains(split) {
+            let names = match names.is_empty() {
+                true => "none has a `split`".to_owned(),
+                false => format!("there are {}", names.into_iter().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(LabelError(format!("no label has the split `{split}`; {names}")));
+        }
+        self.labels.retain(|label| label.split.as_deref() == Some(split));
+        self.other_splits = (all - self.labels.len()) as u64;
+        Ok(())
+    }
+}
 
 impl Label {
     /// Name by which the file identifies the conversation.

@@ -65,6 +65,10 @@ fn commands_that_compare_nothing_say_what_is_missing() {
             &["labels.csv", "run.evalrun", "-o", "json=labels.csv"],
             "labels.csv is an input of this command",
         ),
+        (
+            &["labels.csv", "run.evalrun", "--split", "test"],
+            "no label has the split `test`; none has a `split`",
+        ),
         (&["labels.csv", "run.evalrun", "--sheet", "s.csv"], "--sheet needs the run alone"),
         (&["labels.csv", "run.evalrun", "--sample", "3"], "required arguments were not provided"),
     ] {

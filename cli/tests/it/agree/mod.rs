@@ -51,7 +51,7 @@ fn an_evaluator_is_held_against_labels_with_both_reasons_of_disagreements() {
         "check against 2 people: 4 conversations\n",
         "  kappa 0.00 (-0.98 to 0.98); both say the same in 0.50 (0.07 to 0.93)\n",
         "  people agree with each other: alpha 0.53 over 4 conversations that several labelled\n",
-        "  check agrees with people (0.00) as well as they do with each other (0.53)\n",
+        "  check agrees with each of them (0.25) as well as they do with each other (0.53)\n",
         "  true positive rate 0.50 (0.01 to 0.99), of the 2 that people pass\n",
         "  true negative rate 0.50 (0.01 to 0.99), of the 2 that people fail\n",
         "  conversations left out: 1 about which as many people say one as the other, 1 without a label\n",
@@ -175,6 +175,22 @@ fn grades_are_compared_as_grades_and_from_one_of_them_on_as_classes() {
     let check = &found["evaluators"][0];
     assert_eq!((&check["graded"], &check["kappa"]["value"]), (&true.into(), &1.0.into()));
     assert_eq!(check["best_threshold"]["value"], 0.6);
+}
+
+#[test]
+fn labels_of_one_split_are_used_alone() {
+    let directory = saved(&["yes", "no"], &[]);
+    let labels = "case,label,split\ncase-0,pass,dev\ncase-1,pass,test\n";
+    let check = ["--evaluator", "check", "--split"];
+    let ran = agree(&directory, labels, &[&check[..], &["test"]].concat()).exits(0);
+    for line in
+        ["1 label of another split\n", "check against labels: 1 conversation\n", "case-1 fails"]
+    {
+        assert!(ran.stdout.contains(line), "{line}\n{}", ran.stdout);
+    }
+    agree(&directory, labels, &[&check[..], &["x"]].concat())
+        .exits(2)
+        .says("no label has the split `x`; there are dev, test");
 }
 
 #[test]
