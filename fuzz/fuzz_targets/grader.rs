@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use evaluator_host::judging::grader::{Formula, Template};
+use evaluator_host::judging::grader::{Formula, ItemTemplate};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(template) = Template::parse(text) {
+    if let Ok(template) = ItemTemplate::parse(text) {
         assert_eq!(template.has_references(), template.literal().is_none());
     }
     if let Ok(formula) = Formula::parse(text, &["a", "b"])

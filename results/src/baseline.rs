@@ -1,18 +1,17 @@
 //! A saved run that new ones are compared with.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     io, panic,
     path::{Path, PathBuf},
-    sync::Arc,
     thread,
 };
 
 use thiserror::Error;
 
 use super::{
-    Comparison, ComparisonError, ComparisonSettings, Report, Standing,
-    digest::Digest,
+    CaseValues, Comparison, ComparisonError, ComparisonSettings, Report, Standing,
+    comparison::BaseValues,
     run_file::{self, Change, ChangeKind, Differences, Header, RunFileError},
 };
 
@@ -135,40 +134,20 @@ impl Comparison {
         settings: &ComparisonSettings,
     ) -> Result<Self, ComparisonError> {
         settings.check()?;
-        let (old, values) = of_both(base, new, Report::case_values)?;
-        let mut comparison = Self::of(old, values, settings)?;
-        comparison.slices = new.sliced_differences(old, settings)?;
-        comparison.same_recordings = are_same_recordings(base, new)?;
+        let (old, values) = of_both(base, new)?;
+        let base = BaseValues::new(old);
+        let mut comparison = Self::of(&base, values, settings)?;
+        comparison.slices = new.sliced_differences(&base, settings)?;
+        comparison.same_recordings = old.have_same_recordings(values);
         Ok(comparison)
     }
 }
 
-/// Returns true if the conversations of all cases of both runs have the same content, in any order.
-fn are_same_recordings(base: &Report, new: &Report) -> io::Result<bool> {
-    let contents = |report: &Report| {
-        let mut contents: HashMap<Arc<str>, Vec<Option<Digest>>> = HashMap::new();
-        for conversation in report.conversations.iter().outlines() {
-            let conversation = conversation?;
-            contents.entry(Arc::clone(conversation.case())).or_default().push(conversation.content);
-        }
-        contents.values_mut().for_each(|all| all.sort_unstable());
-        io::Result::Ok(contents)
-    };
-    let (base, new) = of_both(base, new, contents)?;
-    let mut both = new.iter().filter_map(|(case, now)| Some((base.get(case)?, now))).peekable();
-    Ok(both.peek().is_some()
-        && both.all(|(was, now)| was == now && now.iter().all(Option::is_some)))
-}
-
-/// Reads something of both runs at the same time, since each is a file of its own.
-fn of_both<'r, T: Send>(
-    base: &'r Report,
-    new: &'r Report,
-    read: impl Fn(&'r Report) -> io::Result<T> + Sync,
-) -> io::Result<(T, T)> {
+/// Returns the values of both runs, which are read at the same time, since each is a file of its own.
+fn of_both<'r>(base: &'r Report, new: &'r Report) -> io::Result<(&'r CaseValues, &'r CaseValues)> {
     let (base, new) = thread::scope(|scope| {
-        let base = scope.spawn(|| read(base));
-        let new = read(new);
+        let base = scope.spawn(|| base.case_values());
+        let new = new.case_values();
         (base.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), new)
     });
     Ok((base?, new?))

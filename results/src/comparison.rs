@@ -261,21 +261,19 @@ pub enum ComparisonError {
 impl Comparison {
     /// Compares the values of two runs, with settings that were checked.
     pub(crate) fn of(
-        base: &CaseValues,
+        base: &BaseValues<'_>,
         new: &CaseValues,
         settings: &ComparisonSettings,
     ) -> Result<Self, ComparisonError> {
-        let (before, after): (HashSet<&str>, HashSet<&str>) =
-            (base.evaluators().collect(), new.evaluators().collect());
-        let only = |all: &CaseValues, other: &HashSet<&str>| {
-            all.evaluators().filter(|name| !other.contains(name)).map(str::to_owned).collect()
+        let only = |all: &CaseValues, other: &CaseValues| {
+            all.evaluators().filter(|it| other.named(it).is_none()).map(str::to_owned).collect()
         };
-        let shared = new.evaluators().filter(|name| before.contains(name));
         let mut is_shared = false;
-        let mut evaluators: Vec<EvaluatorComparison> = shared
-            .map(|name| {
-                let cases = Cases::new(base, new, name);
+        let mut evaluators: Vec<EvaluatorComparison> = base
+            .shared(new)
+            .map(|(name, mut cases)| {
                 is_shared |= !cases.both.is_empty();
+                cases.missing = base.missing(name, &cases);
                 cases.compare(name, settings)
             })
             .collect();
@@ -291,8 +289,8 @@ impl Comparison {
             differences: Vec::new(),
             same_recordings: false,
             evaluators,
-            only_in_base: only(base, &after),
-            only_in_new: only(new, &before),
+            only_in_base: only(base.values, new),
+            only_in_new: only(new, base.values),
             slices: Vec::new(),
             allows_missing: settings.allow_missing,
         })
@@ -343,33 +341,17 @@ impl Comparison {
 }
 
 /// The cases of an evaluator in two runs.
+#[derive(Default)]
 struct Cases<'v> {
     /// Those of both runs.
     both: Vec<(CaseValue<'v>, CaseValue<'v>)>,
+    /// Their numbers in the base.
+    met: Vec<usize>,
     added: Vec<CaseValue<'v>>,
     missing: Vec<CaseValue<'v>>,
 }
 
-impl<'v> Cases<'v> {
-    fn new(base: &'v CaseValues, new: &'v CaseValues, name: &str) -> Self {
-        let mut cases = Self::of_new(&by_case(base, name), new, name);
-        let met: HashSet<&str> = cases.both.iter().map(|(_, now)| now.case).collect();
-        cases.missing = known(base, name).filter(|it| !met.contains(it.case)).collect();
-        cases
-    }
-
-    /// Returns the cases of the new run, those of an evaluator that the base has among them.
-    fn of_new(before: &ByCase<'v>, new: &'v CaseValues, name: &str) -> Self {
-        let (mut both, mut added) = (Vec::new(), Vec::new());
-        for now in known(new, name) {
-            match before.get(now.case) {
-                Some(was) => both.push((*was, now)),
-                None => added.push(now),
-            }
-        }
-        Self { both, added, missing: Vec::new() }
-    }
-
+impl Cases<'_> {
     fn compare(&self, name: &str, settings: &ComparisonSettings) -> EvaluatorComparison {
         let scored = Scored::of(&self.both);
         let (differences, clusters) = (&scored.differences, scored.clusters.as_deref());
@@ -438,34 +420,54 @@ impl<'v> Cases<'v> {
     }
 }
 
-type ByCase<'v> = HashMap<&'v str, CaseValue<'v>>;
-
-/// Returns the cases in which an evaluator has a score or an error.
-fn known<'v>(run: &'v CaseValues, name: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
-    run.of(name).filter(|it| it.mean.is_some() || it.errors > 0)
+/// The values of a base, which a new run and its slices are compared with.
+pub(crate) struct BaseValues<'v> {
+    values: &'v CaseValues,
+    /// Numbers of the cases by their ids.
+    numbers: HashMap<&'v str, usize>,
 }
-
-fn by_case<'v>(run: &'v CaseValues, name: &str) -> ByCase<'v> {
-    known(run, name).map(|it| (it.case, it)).collect()
-}
-
-/// The values of a base, which many slices of a new run are compared with.
-pub(crate) struct BaseValues<'v>(HashMap<&'v str, ByCase<'v>>);
 
 impl<'v> BaseValues<'v> {
-    pub(crate) fn new(base: &'v CaseValues) -> Self {
-        Self(base.evaluators().map(|name| (name, by_case(base, name))).collect())
+    pub(crate) fn new(values: &'v CaseValues) -> Self {
+        Self { values, numbers: values.cases().zip(0..).collect() }
+    }
+
+    /// Returns the cases of each evaluator of both runs, in the order of the new one.
+    fn shared(&self, new: &'v CaseValues) -> impl Iterator<Item = (&'v str, Cases<'v>)> {
+        let numbers: Vec<_> = new.cases().map(|id| self.numbers.get(id).copied()).collect();
+        new.by_evaluator().iter().filter_map(move |after| {
+            let before = self.values.named(&after.name)?;
+            let mut cases = Cases::default();
+            for (case, number) in numbers.iter().enumerate() {
+                let Some(now) = new.known(after, case) else { continue };
+                match number.and_then(|it| Some((it, self.values.known(before, it)?))) {
+                    Some((number, was)) => {
+                        cases.met.push(number);
+                        cases.both.push((was, now));
+                    }
+                    None => cases.added.push(now),
+                }
+            }
+            Some((&*after.name, cases))
+        })
+    }
+
+    /// Returns the cases of an evaluator that are not among those of both runs.
+    fn missing(&self, name: &str, cases: &Cases<'_>) -> Vec<CaseValue<'v>> {
+        let mut is_missing = vec![true; self.values.len()];
+        cases.met.iter().for_each(|number| is_missing[*number] = false);
+        let before = self.values.named(name).into_iter();
+        let unmet = (0..is_missing.len()).filter(|case| is_missing[*case]);
+        before.flat_map(|it| unmet.clone().filter_map(|case| self.values.known(it, case))).collect()
     }
 
     /// Returns the differences of the evaluators of both runs over the cases of a slice.
     pub(crate) fn differences(
         &self,
-        slice: &CaseValues,
+        slice: &'v CaseValues,
         settings: &ComparisonSettings,
     ) -> Vec<EvaluatorDifference> {
-        let shared = slice.evaluators().filter_map(|name| Some((name, self.0.get(name)?)));
-        let differences = shared.map(|(name, before)| {
-            let cases = Cases::of_new(before, slice, name);
+        let differences = self.shared(slice).map(|(name, cases)| {
             let (scored, changes) = (Scored::of(&cases.both), cases.changes(settings.min_change));
             let count = |change| changes.iter().filter(|it| it.change == change).count() as u64;
             let difference = scored.difference(settings.confidence);

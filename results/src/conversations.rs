@@ -9,7 +9,7 @@ use std::{
 };
 
 use evaluator_json::{self as json, ParseOptions, Value};
-use evaluator_traces::conversation::{Labels, RunPerformance};
+use evaluator_traces::conversation::{Labels, PerformanceMetrics, RunPerformance};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -17,8 +17,8 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    CaseValues, Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial,
-    Status, Tally,
+    CaseValues, Contained, ConversationReport, ErrorType, EvaluationOutcome, EvaluationReport,
+    EventContext, Partial, Status, Tally,
     digest::Digest,
     encoding,
     run_file::{ConversationRecord, Reader, Span, Store, TranscriptRecord, kind},
@@ -30,6 +30,12 @@ pub const REPORT_MEMORY: usize = 1 << 20;
 
 /// Number of conversations that are read together by another thread.
 const BATCH: usize = 64;
+
+/// Number of conversations that wait for those before them.
+const WAITING: usize = 1000;
+
+/// Number of conversations up to which the values of cases are collected. They take about 200 bytes for each.
+const COLLECTED: u64 = 100_000;
 
 /// Reports of the conversations of a run, in the order of the traces.
 ///
@@ -44,6 +50,48 @@ pub struct Conversations(Arc<Inner>);
 #[derive(Debug)]
 pub struct Collector {
     inner: Inner,
+    values: ValuesInOrder,
+}
+
+/// Values of cases, collected while conversations are added nearly in their order.
+#[derive(Debug, Default)]
+struct ValuesInOrder {
+    values: CaseValues,
+    /// The conversation that comes next.
+    next: usize,
+    waiting: BTreeMap<usize, ConversationReport>,
+    /// Whether the order is another one, so that the conversations have to be read again.
+    gave_up: bool,
+}
+
+impl ValuesInOrder {
+    fn add(&mut self, number: usize, conversation: &ConversationReport) {
+        if self.gave_up {
+            return;
+        }
+        let mut is_odd = number < self.next;
+        if number == self.next {
+            self.values.add(conversation);
+            self.next += 1;
+        } else {
+            is_odd |= self.waiting.insert(number, CaseValues::part_of(conversation)).is_some();
+        }
+        while let Some(conversation) = self.waiting.remove(&self.next) {
+            self.values.add(&conversation);
+            self.next += 1;
+        }
+        let is_large = self.waiting.len() > WAITING || self.values.conversations() > COLLECTED;
+        if is_odd || is_large {
+            *self = Self { gave_up: true, ..Self::default() };
+        }
+    }
+
+    /// Adds the rest of a file that was read. The numbers of the next one start again.
+    fn end_part(&mut self) {
+        let rest = std::mem::take(&mut self.waiting);
+        rest.values().for_each(|conversation| self.values.add(conversation));
+        self.next = 0;
+    }
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +126,10 @@ impl Collector {
     pub fn new(memory: usize, conversations: usize) -> Self {
         let stores = vec![Store::new(memory)];
         let entries = vec![MISSING; conversations];
-        Self { inner: Inner { stores, entries, ..Inner::default() } }
+        Self {
+            inner: Inner { stores, entries, ..Inner::default() },
+            values: ValuesInOrder::default(),
+        }
     }
 
     /// Adds the report of the conversation with this number. Each is to be added once.
@@ -91,6 +142,7 @@ impl Collector {
         let line = self.store().add(kind::CONVERSATION, &record)?;
         let entry = self.entry(line)?;
         self.count(number, report);
+        self.values.add(number, report);
         let entries = &mut self.inner.entries;
         if number >= entries.len() {
             entries.resize(number + 1, MISSING);
@@ -125,6 +177,10 @@ impl Collector {
     pub fn finish(mut self) -> Conversations {
         self.inner.stores.iter_mut().for_each(Store::close);
         self.inner.performance = self.inner.totals.finish();
+        let ValuesInOrder { values, gave_up, .. } = self.values;
+        if !gave_up && values.conversations() == self.inner.entries.len() as u64 {
+            self.inner.values = values.into();
+        }
         Conversations(Arc::new(self.inner))
     }
 
@@ -152,6 +208,32 @@ impl Collector {
     /// Counts a conversation. The number decides the order of evaluators and reasons only.
     pub(super) fn count(&mut self, number: usize, report: &ConversationReport) {
         self.inner.totals.count(number, report);
+    }
+
+    /// Reads the line of a conversation without the details of its evaluations, unless they have the reason why one was not evaluated.
+    pub(super) fn read(line: &[u8]) -> io::Result<(usize, ConversationReport)> {
+        let line = str::from_utf8(line).map_err(io::Error::other)?;
+        let record: ConversationRecord<Line<Outline, PerformanceMetrics>> =
+            serde_json::from_str(line)?;
+        let (report, performance) = record.conversation.parts();
+        let is_unevaluated =
+            |it: &EvaluationReport| it.outcome() == EvaluationOutcome::NotEvaluated;
+        if report.evaluations.iter().any(is_unevaluated) {
+            let record: ConversationRecord<ConversationReport> = serde_json::from_str(line)?;
+            return Ok((record.number, record.conversation));
+        }
+        Ok((record.number, ConversationReport { performance, ..report }))
+    }
+
+    /// Counts a conversation that was read, whose number is that in its file.
+    pub(super) fn count_read(&mut self, number: usize, report: &ConversationReport) {
+        self.count(self.inner.entries.len().saturating_add(number), report);
+        self.values.add(number, report);
+    }
+
+    /// Ends the conversations of a file that was read.
+    pub(super) fn end_part(&mut self) {
+        self.values.end_part();
     }
 
     /// Adds the conversation on this line of the last store, behind all others, without counting it.

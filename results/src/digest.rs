@@ -17,6 +17,9 @@ use sha2::{Digest as _, Sha256};
 /// 2: files are named relative to the configuration, and interpreters have no name.
 pub(crate) const ENCODING: u64 = 2;
 
+/// Hexadecimal digits.
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// A SHA-256 digest. As text and in JSON: 64 hexadecimal digits in lower case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
@@ -27,9 +30,18 @@ impl AsRef<[u8]> for Digest {
     }
 }
 
+impl Digest {
+    /// Returns its first bytes as a number.
+    pub(crate) fn number(&self) -> u128 {
+        self.0.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes))
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let text: String = digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect();
+        f.write_str(&text)
     }
 }
 
@@ -42,13 +54,22 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
-        let digest = bytes.and_then(|bytes| Some(Self(bytes.try_into().ok()?)));
-        digest
-            .filter(|digest| digest.to_string() == text)
-            .ok_or_else(|| D::Error::custom("expected 64 hexadecimal digits"))
+        parse(text.as_bytes()).ok_or_else(|| D::Error::custom("expected 64 hexadecimal digits"))
     }
+}
+
+/// Reads the text of a digest.
+fn parse(text: &[u8]) -> Option<Digest> {
+    let digit = |at: usize| match text[at] {
+        digit @ b'0'..=b'9' => Some(digit - b'0'),
+        digit @ b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let mut digest = Digest::default();
+    for (at, byte) in digest.0.iter_mut().enumerate().filter(|_| text.len() == 64) {
+        *byte = digit(2 * at)? << 4 | digit(2 * at + 1)?;
+    }
+    (text.len() == 64).then_some(digest)
 }
 
 /// Combines named values into a [`Digest`].

@@ -40,10 +40,9 @@ impl Report {
     /// of its conversations in the base.
     pub(crate) fn sliced_differences(
         &self,
-        base: &CaseValues,
+        base: &BaseValues<'_>,
         settings: &ComparisonSettings,
     ) -> io::Result<Vec<Slices<EvaluatorDifference>>> {
-        let base = BaseValues::new(base);
         self.sliced(|cases| base.differences(cases, settings))
     }
 

@@ -10,6 +10,9 @@ use crate::{
 /// Number of differences up to which all sign flips are enumerated.
 const MOST_EXACT: usize = 20;
 
+/// Number of random flips that are summed at the same time, since each sum is in order and waits for its last addition.
+const LANES: usize = 8;
+
 /// Result of a sign flip test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignFlips {
@@ -61,19 +64,27 @@ pub fn signflip_mc(differences: &[f64], seed: u64, resamples: u64) -> Result<Sig
     if nonzero == 0 {
         return Ok(SignFlips { p: 1.0, nonzero, hits: Some(resamples) });
     }
-    let mut random = Random::new(seed);
-    let mut hits = 0;
-    for _ in 0..resamples {
-        let mut sum = 0.0;
-        for word in observed.nonzero.chunks(64) {
-            let mut bits = random.next_u64();
-            for difference in word {
-                // The sign of a number is its highest bit.
-                sum += f64::from_bits(difference.to_bits() ^ (bits << 63));
-                bits >>= 1;
+    let (mut random, mut hits, mut left) = (Random::new(seed), 0, resamples);
+    let mut words = vec![[0; LANES]; nonzero.div_ceil(64)];
+    while left > 0 {
+        let lanes = left.min(LANES as u64);
+        for lane in 0..lanes as usize {
+            words.iter_mut().for_each(|word| word[lane] = random.next_u64());
+        }
+        let mut sums = [0.0; LANES];
+        for (chunk, word) in observed.nonzero.chunks(64).zip(&words) {
+            let mut bits = *word;
+            for difference in chunk {
+                for lane in 0..LANES {
+                    // The sign of a number is its highest bit.
+                    sums[lane] += f64::from_bits(difference.to_bits() ^ (bits[lane] << 63));
+                    bits[lane] >>= 1;
+                }
             }
         }
-        hits += u64::from(observed.is_reached(sum));
+        let sums = sums.into_iter().take(lanes as usize);
+        hits += sums.filter(|sum| observed.is_reached(*sum)).count() as u64;
+        left -= lanes;
     }
     let p = (hits as f64 + 1.0) / (resamples as f64 + 1.0);
     Ok(SignFlips { p, nonzero, hits: Some(hits) })

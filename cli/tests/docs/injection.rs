@@ -29,8 +29,8 @@ verdict. This page says what each prompt of a judge makes of such texts, as far 
   `tests/injection/replies.json`; they were made by hand for this page. A judge quotes the attack first, last, or in its reasons,
   or is cut off after the quote, and its own verdict is always the worst one.
 
-What cannot be measured here is how often a model obeys: that differs from model to model. `evaluator mutate` measures it with
-yours: it damages answers, adds orders to the judge, and compares.
+What cannot be measured here is how often a model obeys: that differs from model to model.
+[`evaluator mutate`](mutation.md) measures it with yours: it damages answers, adds orders to the judge, and compares.
 
 ## Results
 

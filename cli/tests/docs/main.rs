@@ -4,6 +4,7 @@
 
 mod book;
 mod commands;
+mod evaluators_tested;
 mod generated;
 mod injection;
 mod labelled;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use evaluator_json::{NonFinite, Object, Value, count, to_string};
 use evaluator_models::{ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request};
 
-use super::{CallResults, Grader, Needs, Question, Texts};
+use super::{CallResults, Grader, GraderQuestion, Needs, Texts};
 use crate::{
     calls::{Called, ask_until},
     connection::Connection,
@@ -178,7 +178,7 @@ enum Form {
 
 fn request_of(
     connection: &Connection,
-    question: &Question,
+    question: &GraderQuestion,
     subject: &Subject,
     form: Form,
 ) -> Request {
@@ -229,7 +229,11 @@ fn results(needs: &Needs, called: &[Called<()>], questions: usize, samples: u32)
 
 /// Returns the details of calls for the report: models, tokens, costs and replies. The first calls are those that asked
 /// questions of models; replies that are vectors are left out.
-fn judge(connection: &Connection, called: &[Called<()>], asked: &[(usize, &Question)]) -> Object {
+fn judge(
+    connection: &Connection,
+    called: &[Called<()>],
+    asked: &[(usize, &GraderQuestion)],
+) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = members([("model", Some(names.join(", ").into()))]);
     details.extend(used(&CallUsage::of(called.iter().map(|call| &call.result))));

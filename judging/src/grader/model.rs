@@ -4,7 +4,7 @@ use evaluator_json::{Object, Value};
 use evaluator_metrics::Measure;
 use evaluator_models::{Params, Role};
 
-use super::{Formula, Template};
+use super::{Formula, ItemTemplate};
 
 /// A grader of OpenAI's API.
 #[derive(Clone, Debug)]
@@ -13,27 +13,27 @@ pub enum Grader {
     /// Compares two texts; the score is 1 or 0.
     StringCheck {
         /// Text that is checked.
-        input: Template,
+        input: ItemTemplate,
         /// Text that it is compared with.
-        reference: Template,
+        reference: ItemTemplate,
         /// Comparison.
         operation: Operation,
     },
     /// Measures the similarity of two texts.
     TextSimilarity {
         /// Text that is graded.
-        input: Template,
+        input: ItemTemplate,
         /// Text that it is compared with.
-        reference: Template,
+        reference: ItemTemplate,
         /// Measure.
         measure: Measure,
     },
     /// Compares two texts by their embeddings, the vectors that a model gives them.
     Cosine {
         /// Text that is graded.
-        input: Template,
+        input: ItemTemplate,
         /// Text that it is compared with.
-        reference: Template,
+        reference: ItemTemplate,
         /// Name of the model.
         model: String,
     },
@@ -96,11 +96,11 @@ pub struct MessageTemplate {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// Text.
-    Text(Template),
+    Text(ItemTemplate),
     /// Image.
     Image {
         /// URL, or data in a URL.
-        url: Template,
+        url: ItemTemplate,
         /// Resolution in which the model looks at it.
         detail: Option<&'static str>,
     },
@@ -115,7 +115,7 @@ pub enum Part {
 
 impl MessageTemplate {
     /// Returns the templates of the message.
-    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+    pub fn templates(&self) -> impl Iterator<Item = &ItemTemplate> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(template) | Part::Image { url: template, .. } => Some(template),
             Part::Audio { .. } => None,
@@ -212,7 +212,7 @@ impl Grader {
     }
 
     /// Returns the templates, not those inside of a `Multi`.
-    pub(super) fn templates(&self) -> Vec<&Template> {
+    pub(super) fn templates(&self) -> Vec<&ItemTemplate> {
         match self {
             Self::StringCheck { input, reference, .. }
             | Self::TextSimilarity { input, reference, .. }

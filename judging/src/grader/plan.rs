@@ -5,7 +5,7 @@ use evaluator_metrics::{MetricInput, Outcome, TurnScore};
 use evaluator_models::{ModelError, Params, Reply};
 
 use super::{
-    Grader, MessageTemplate, Question, ScoreModel, gap::Gap, item::Item, question::message,
+    Grader, GraderQuestion, MessageTemplate, ScoreModel, gap::Gap, item::Item, question::message,
 };
 
 /// Calls that graders need for a conversation.
@@ -13,7 +13,7 @@ use super::{
 #[non_exhaustive]
 pub struct Needs {
     /// Questions to models.
-    pub questions: Vec<Question>,
+    pub questions: Vec<GraderQuestion>,
     /// Texts whose embeddings are needed, one entry per model.
     pub embeddings: Vec<Texts>,
     /// Calls of Python functions, one entry per source.
@@ -115,7 +115,7 @@ impl Grade {
 /// Need of one part for one turn.
 enum Need<'g> {
     Nothing(Grade),
-    Reply(Box<Question>),
+    Reply(Box<GraderQuestion>),
     Embeddings(&'g str, [String; 2]),
     Call(&'g str, Value),
 }
@@ -156,7 +156,7 @@ impl Grader {
         let question = |model: &str, input: &[MessageTemplate], schema_name, schema, params| {
             let messages = input.iter().map(|template| message(template, item));
             let (messages, model) = (messages.collect::<Result<_, Gap>>()?, model.to_owned());
-            let question = Question { turn, model, messages, schema_name, schema, params };
+            let question = GraderQuestion { turn, model, messages, schema_name, schema, params };
             Ok(Need::Reply(Box::new(question)))
         };
         match self {

@@ -10,7 +10,7 @@ use crate::judge::reply::object::whole;
 /// A question to a model about a turn.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Question {
+pub struct GraderQuestion {
     /// Index of the turn.
     pub turn: usize,
     /// Name of the model.

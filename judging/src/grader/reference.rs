@@ -36,21 +36,21 @@ enum Step {
 /// Text in braces that is not a reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({hint})")]
-pub struct TemplateError {
+pub struct ItemTemplateError {
     /// Reason, to be read after the name of the text.
     pub message: String,
     /// Correct form.
     pub hint: String,
 }
 
-impl TemplateError {
+impl ItemTemplateError {
     pub(super) fn new(message: String, hint: impl Into<String>) -> Self {
         Self { message, hint: hint.into() }
     }
 }
 
 impl Reference {
-    pub(super) fn parse(inside: &str) -> Result<Self, TemplateError> {
+    pub(super) fn parse(inside: &str) -> Result<Self, ItemTemplateError> {
         let written = format!("{{{{{inside}}}}}");
         let path = inside.trim();
         let end = path.find(['.', '[']).unwrap_or(path.len());
@@ -60,11 +60,14 @@ impl Reference {
                 format!("refers to `{written}`, which is not a value of `item` or `sample`");
             let namespaces = NAMES.map(|(name, _)| name);
             let hint = did_you_mean(&path[..end], namespaces);
-            return Err(TemplateError::new(message, hint.unwrap_or_else(|| EXAMPLE.to_owned())));
+            return Err(ItemTemplateError::new(
+                message,
+                hint.unwrap_or_else(|| EXAMPLE.to_owned()),
+            ));
         };
         let Some(mut steps) = steps(&path[end..]).filter(|steps| !steps.is_empty()) else {
             let message = format!("refers to `{written}`, which is not a path");
-            return Err(TemplateError::new(message, EXAMPLE));
+            return Err(ItemTemplateError::new(message, EXAMPLE));
         };
         let first = match steps.remove(0) {
             Step::Key(key) => key,
@@ -74,7 +77,7 @@ impl Reference {
             let message = format!("refers to `{written}`, but `{namespace}` has no `{first}`");
             let hint = did_you_mean(&first, names.iter().copied())
                 .unwrap_or_else(|| format!("it has {}", names.join(", ")));
-            return Err(TemplateError::new(message, hint));
+            return Err(ItemTemplateError::new(message, hint));
         };
         Ok(Self { namespace, name, steps })
     }

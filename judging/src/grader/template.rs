@@ -5,30 +5,31 @@ use evaluator_json::{NonFinite, Value, to_string};
 use super::{
     gap::Gap,
     item::Item,
-    reference::{EXAMPLE, Reference, TemplateError},
+    reference::{EXAMPLE, ItemTemplateError, Reference},
 };
 use crate::pieces::{Piece, Pieces};
 
 /// Text with references to values of a turn.
 ///
 /// ```
-/// use evaluator_judging::grader::Template;
+/// use evaluator_judging::grader::ItemTemplate;
 ///
-/// assert!(Template::parse("Is {{ item.actual_response }} kind?").is_ok());
-/// let error = Template::parse("{{ item.actual_respons }}").unwrap_err();
+/// assert!(ItemTemplate::parse("Is {{ item.actual_response }} kind?").is_ok());
+/// let error = ItemTemplate::parse("{{ item.actual_respons }}").unwrap_err();
 /// assert_eq!(error.hint, "did you mean `actual_response`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Pieces<Reference>);
+pub struct ItemTemplate(Pieces<Reference>);
 
-impl Template {
+impl ItemTemplate {
     /// Reads a template.
     ///
     /// # Errors
     ///
     /// The first text in double braces that does not refer to a value of a turn.
-    pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let unclosed = |_| TemplateError::new("has a `{{` without its `}}`".to_owned(), EXAMPLE);
+    pub fn parse(text: &str) -> Result<Self, ItemTemplateError> {
+        let unclosed =
+            |_| ItemTemplateError::new("has a `{{` without its `}}`".to_owned(), EXAMPLE);
         let read = |inside: &str, _| Reference::parse(inside).map(Piece::Value);
         Pieces::parse(text, read, unclosed).map(Self)
     }
@@ -81,7 +82,9 @@ mod tests {
             final_parts: Some(vec!["a".to_owned(), "b".to_owned()]),
             ..ExpectedTurn::default()
         };
-        Template::parse(template).unwrap().render(&Item { turn: &turn, expected: Some(&expected) })
+        ItemTemplate::parse(template)
+            .unwrap()
+            .render(&Item { turn: &turn, expected: Some(&expected) })
     }
 
     #[test]
@@ -128,7 +131,7 @@ mod tests {
             ("{{ item[0] }}", "`item` has no `0`"),
             ("{{ sample.actual_response }}", "`sample` has no `actual_response`"),
         ] {
-            let error = Template::parse(template).unwrap_err().to_string();
+            let error = ItemTemplate::parse(template).unwrap_err().to_string();
             assert!(error.contains(part), "{template}: {error}");
         }
     }

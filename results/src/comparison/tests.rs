@@ -1,7 +1,7 @@
 //! Tests of comparisons.
 
 use super::*;
-use crate::{ConversationReport, EvaluationReport, Report, Status};
+use crate::{ConversationReport, EvaluationReport, Report, Status, digest::Digester};
 
 /// A run of one evaluator: its cases with their scores; `None` is an error.
 fn run(cases: &[(&str, Option<f64>)]) -> Report {
@@ -211,4 +211,56 @@ fn a_slice_counts_cases_that_broke_and_leaves_them_out_of_its_means() {
     assert_eq!((found.base, found.new), (Some(1.0), Some(0.75)));
     assert_eq!((found.regressed, found.broke, found.fixed), (0, 1, 0));
     assert!(found.too_few_cases);
+}
+
+#[test]
+fn values_and_recordings_do_not_depend_on_the_order_in_which_conversations_finish() {
+    let digest = |number: usize| Digester::new("x").json("x", &number).finish();
+    let conversation = |number: usize| {
+        let score = (number % 7) as f64 / 7.0 + 0.1;
+        let mut evaluation = EvaluationReport::new("check");
+        (evaluation.score, evaluation.status) = (Some(score), Status::Passed);
+        if number.is_multiple_of(11) {
+            evaluation.error = Some("broke".to_owned());
+        }
+        let mut repeats =
+            [score, 0.3].map(|it| EvaluationReport { score: Some(it), ..evaluation.clone() });
+        repeats[1].status = Status::Failed;
+        let repeated = EvaluationReport::combine(repeats.to_vec());
+        ConversationReport {
+            case: Some(format!("case {}", number / 3).into()),
+            cluster: number.is_multiple_of(2).then(|| "even".into()),
+            content: Some(digest(number)),
+            evaluations: vec![
+                evaluation,
+                EvaluationReport { name: "again".to_owned(), ..repeated },
+            ],
+            ..ConversationReport::new(format!("{number}").into())
+        }
+    };
+    // More than may wait for the first one.
+    let all: Vec<_> = (0..1500).map(conversation).collect();
+    let of = |order: &[usize]| {
+        let mut collector = crate::Collector::new(0, all.len());
+        order.iter().for_each(|number| collector.put(*number, &all[*number]).unwrap());
+        Report { conversations: collector.finish(), ..Report::default() }
+    };
+    let in_order: Vec<usize> = (0..all.len()).collect();
+    let by_fours: Vec<usize> = in_order.chunks(4).flat_map(|it| it.iter().rev().copied()).collect();
+    let reversed: Vec<usize> = in_order.iter().rev().copied().collect();
+    let expected = of(&in_order);
+    let values = expected.case_values().unwrap();
+    assert!(values.of("again").any(|it| it.repeats.is_some() && it.errors > 0));
+    for order in [by_fours, reversed] {
+        let found = of(&order);
+        let found = found.case_values().unwrap();
+        for evaluator in ["check", "again"] {
+            assert!(found.of(evaluator).eq(values.of(evaluator)), "{evaluator}");
+        }
+        assert!(found.have_same_recordings(values));
+    }
+    let mut other = all.clone();
+    other[7].content = Some(digest(7000));
+    let other = Report { conversations: other.into(), ..Report::default() };
+    assert!(!values.have_same_recordings(other.case_values().unwrap()));
 }

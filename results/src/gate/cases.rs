@@ -18,6 +18,8 @@ pub struct Cases {
     numbers: HashMap<Arc<str>, usize>,
     /// Ids of all cases.
     ids: Vec<Arc<str>>,
+    /// Sums of the digests of what each case has recorded, in whatever order; `None` if a digest is not known.
+    contents: Vec<Option<u128>>,
     conversations: u64,
     /// Cluster of each case. Cases behind the last one have none.
     clusters: Vec<Option<usize>>,
@@ -58,8 +60,11 @@ impl Cases {
         let case = named.map_or(next, |id| *self.numbers.entry(Arc::clone(id)).or_insert(next));
         if case == next {
             self.ids.push(Arc::clone(conversation.case()));
+            self.contents.push(Some(0));
             self.unknown += 1;
         }
+        let content = conversation.content.map(|content| content.number());
+        self.contents[case] = add(self.contents[case], content);
         if let Some(cluster) = &conversation.cluster {
             self.add_cluster(case, cluster);
         }
@@ -110,6 +115,28 @@ impl Cases {
         }
     }
 
+    /// Returns true if all cases of both runs have the same recordings, and there is one.
+    pub(crate) fn have_same_recordings(&self, other: &Self) -> bool {
+        let (base, new) = (self.by_id(), other.by_id());
+        let mut both = new.iter().filter_map(|(id, now)| Some((base.get(id)?, now))).peekable();
+        both.peek().is_some() && both.all(|(was, now)| was == now && now.is_some())
+    }
+
+    /// Sums of the digests of what was recorded, by the ids of the cases.
+    fn by_id(&self) -> HashMap<&str, Option<u128>> {
+        let mut contents = HashMap::with_capacity(self.ids.len());
+        for (id, content) in self.ids.iter().zip(&self.contents) {
+            let known = contents.entry(&**id).or_insert(Some(0));
+            *known = add(*known, *content);
+        }
+        contents
+    }
+
+    /// Number of conversations.
+    pub(crate) fn conversations(&self) -> u64 {
+        self.conversations
+    }
+
     /// Number of cases.
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
@@ -138,6 +165,10 @@ impl Cases {
             None => self.are_clustered().then_some(UNKNOWN),
         }
     }
+}
+
+fn add(one: Option<u128>, other: Option<u128>) -> Option<u128> {
+    Some(one?.wrapping_add(other?))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationRep
 
 /// Values of all [cases](Cases) of a run.
 ///
-/// Takes the ids of the cases, and 16 bytes for each case and evaluator.
+/// Takes the ids of the cases, 32 bytes for each of them, and 16 for each case and evaluator.
 #[derive(Debug, Default)]
 pub struct CaseValues {
     evaluators: Vec<EvaluatorValues>,
@@ -108,6 +108,29 @@ impl CaseValues {
         }
     }
 
+    /// Returns the part of a conversation that [`add`](Self::add) takes.
+    pub(crate) fn part_of(conversation: &ConversationReport) -> ConversationReport {
+        fn evaluation(it: &EvaluationReport) -> EvaluationReport {
+            EvaluationReport {
+                score: it.score,
+                status: it.status,
+                failure_reason: it.failure_reason.as_ref().map(|_| String::new()),
+                error: it.error.as_ref().map(|_| String::new()),
+                error_type: it.error_type,
+                repeats: it.repeats.iter().map(evaluation).collect(),
+                ..EvaluationReport::new(&it.name)
+            }
+        }
+        ConversationReport {
+            eval_case_id: conversation.eval_case_id.clone(),
+            case: conversation.case.clone(),
+            cluster: conversation.cluster.clone(),
+            content: conversation.content,
+            evaluations: conversation.evaluations.iter().map(evaluation).collect(),
+            ..ConversationReport::new(Arc::clone(&conversation.trace_id))
+        }
+    }
+
     /// Names of the evaluators, in the order of the configuration.
     pub fn evaluators(&self) -> impl Iterator<Item = &str> {
         self.evaluators.iter().map(|evaluator| &*evaluator.name)
@@ -122,6 +145,21 @@ impl CaseValues {
     pub fn of<'v>(&'v self, evaluator: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
         let cases = self.named(evaluator).into_iter();
         cases.flat_map(|evaluator| (0..self.cases.len()).map(|case| self.value(evaluator, case)))
+    }
+
+    /// What an evaluator measured in the case with this number; `None` if it has neither a score nor an error there.
+    pub(crate) fn known(&self, evaluator: &EvaluatorValues, case: usize) -> Option<CaseValue<'_>> {
+        Some(self.value(evaluator, case)).filter(|it| it.mean.is_some() || it.errors > 0)
+    }
+
+    /// Returns true if all cases of both runs have the same recordings, and there is one.
+    pub(crate) fn have_same_recordings(&self, other: &Self) -> bool {
+        self.cases.have_same_recordings(&other.cases)
+    }
+
+    /// Number of conversations.
+    pub(crate) fn conversations(&self) -> u64 {
+        self.cases.conversations()
     }
 
     /// Returns the number of failed evaluations of an evaluator in these cases.

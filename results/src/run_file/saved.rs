@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Damage, Header, RunFileError, Unusable, contradiction, file, foreign,
-    format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
+    format::{self, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     store::{Lines, Span, Store},
 };
 use crate::{
@@ -198,7 +198,7 @@ fn part(
     let Some((file, mut lines, header)) = open(path)? else { return Ok(None) };
     admit(&header)?;
     let mut buffer = Vec::new();
-    let (first, length) = (collector.len(), file.metadata()?.len());
+    let length = file.metadata()?.len();
     collector.push_store(Store::named(file, length));
     let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
     // Numbers may be any: only their order counts.
@@ -215,11 +215,11 @@ fn part(
                 })
             }
             Ok(kind::CONVERSATION) => match consistent(&buffer, &header) {
-                Ok(ConversationRecord { number, conversation }) => {
+                Ok((number, conversation)) => {
                     is_new(&conversation)?;
                     pending.remove(&number);
                     conversation.evaluations.iter().for_each(|it| it.count_in(&mut tally));
-                    collector.count(first.saturating_add(number), &conversation);
+                    collector.count_read(number, &conversation);
                     conversations.push((number, span));
                     Ok(())
                 }
@@ -262,6 +262,7 @@ fn add(
         }
         collector.push(*conversation)?;
     }
+    collector.end_part();
     Ok(())
 }
 
@@ -278,17 +279,14 @@ fn contradicts(
         || conversations.windows(2).any(|pair| pair[0].0 == pair[1].0)
 }
 
-/// Reads the record of a conversation.
+/// Reads the record of a conversation. Returns its number and its report.
 ///
 /// # Errors
 ///
 /// It has other members, or no run with this header writes it.
-fn consistent(
-    line: &[u8],
-    header: &Header,
-) -> Result<ConversationRecord<ConversationReport>, &'static str> {
-    let record: ConversationRecord<ConversationReport> = format::record(line)?;
-    contradiction::of_conversation(&record.conversation, header).map_or(Ok(record), Err)
+fn consistent(line: &[u8], header: &Header) -> Result<(usize, ConversationReport), &'static str> {
+    let (number, conversation) = Collector::read(line).map_err(|_| "the record is malformed")?;
+    contradiction::of_conversation(&conversation, header).map_or(Ok((number, conversation)), Err)
 }
 
 /// The report without conversations, with an error for everything that is missing in the file.

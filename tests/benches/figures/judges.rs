@@ -5,11 +5,16 @@ use std::{
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
     thread,
     time::Duration,
 };
 
+use evaluator_host::models::{
+    Broker, BrokeredModel, Cassette, Fake, Limits, Mode, Offer, ProxyServer, Redactor, Reply,
+};
 use evaluator_tests::bench::{measure::Usage, recording, scores};
+use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::json;
 
 use crate::{
@@ -30,6 +35,12 @@ const CALL: f64 = 0.050;
 
 /// Milliseconds of processors that a call may take.
 const CPU_AIM: f64 = 0.2;
+
+/// Calls of a program.
+const OFFERED: u64 = 5_000;
+
+/// Milliseconds of processors that a call of a program may take.
+const OFFERED_AIM: f64 = 0.3;
 
 const RUBRIC: &str = "The answer names a price.";
 
@@ -64,6 +75,7 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
         &verdict(each <= CPU_AIM),
     ]);
     replay(bench, table);
+    offered(bench, table);
 }
 
 /// Measures judgements that a cassette has.
@@ -95,6 +107,61 @@ fn replay(bench: &Bench, table: &mut Table) {
         &bench.directory.file("recorded.json"),
         &bench.directory.file("replayed-report.json"),
     );
+}
+
+/// Measures calls of a program through the models of its entry, which a cassette answers. The client is in this process, too.
+fn offered(bench: &Bench, table: &mut Table) {
+    let broker = |mode| {
+        let path = bench.directory.file("offered.cassette.jsonl");
+        let cassette = Cassette::open(&path, mode, Redactor::default()).unwrap();
+        Arc::new(Broker::new(Limits::default()).with_cassette(cassette))
+    };
+    let fake = || Fake::answering(|_| Ok(Reply { text: "yes".repeat(40), ..Reply::default() }));
+    let asked = |mode| {
+        let model = BrokeredModel::new(broker(mode), Arc::new(fake()));
+        let mut offer = Offer::new("asks", vec![("judge".to_owned(), Arc::new(model) as _)]);
+        offer.max_calls = u64::MAX;
+        let server = ProxyServer::start().unwrap();
+        let proxy = server.open(Arc::new(offer)).unwrap();
+        let before = processor_time();
+        for _ in 0..OFFERED {
+            post(&proxy.url(), proxy.token()).unwrap();
+        }
+        let spent = processor_time().saturating_sub(before);
+        assert_eq!(proxy.close().calls, OFFERED);
+        spent.as_secs_f64() * 1e3 / OFFERED as f64
+    };
+    let recorded = asked(Mode::Record);
+    let replayed = asked(Mode::Replay);
+    let work = "a call of a program to its models, with its client";
+    let aim = format!("{OFFERED_AIM} ms of CPU");
+    let ours = format!("{replayed:.2} ms ({recorded:.2} ms recorded)");
+    table.add_text([work, "-", &aim, &ours, "", &verdict(replayed <= OFFERED_AIM)]);
+}
+
+/// Asks a question as an SDK does.
+fn post(url: &str, token: &str) -> io::Result<()> {
+    let body =
+        json!({"model": "judge", "messages": [{"role": "user", "content": RUBRIC.repeat(40)}]});
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(url.trim_start_matches("http://"))?;
+    let length = body.len();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all((head + &body).as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    Ok(())
+}
+
+/// Processor time of this process so far.
+fn processor_time() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
+    let times = [usage.user_time(), usage.system_time()];
+    let micros = times.iter().map(|time| time.tv_sec() * 1_000_000 + time.tv_usec());
+    Duration::from_micros(micros.sum::<i64>().unsigned_abs())
 }
 
 fn arguments<'a>(traces: &'a Path, config: &'a Path) -> [&'a Path; 3] {

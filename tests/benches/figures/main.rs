@@ -11,7 +11,7 @@
 //! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
-//! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
+//! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |

@@ -30,6 +30,27 @@ const AGENTV: &str = "agentv@4.42.4";
 /// AgentV's package for evaluators, with the client of its target proxy.
 const AGENTV_CLIENT: &str = "@agentv/eval@4.42.4";
 
+/// SDKs of model servers.
+const MODEL_SDKS: [&str; 2] = ["openai==3.57.0", "anthropic==2.14.0"];
+
+const OPENAI: &str = "openai@6.49.0";
+
+/// A Python interpreter that has the SDKs of OpenAI and Anthropic: the one that `MODEL_SDKS_PYTHON` names, or one of ours.
+///
+/// `None` where they cannot be installed, which is reported on standard error.
+#[must_use]
+pub fn model_sdks() -> Option<PathBuf> {
+    named("MODEL_SDKS_PYTHON").or_else(|| Some(from_pypi(&MODEL_SDKS)?.join("python")))
+}
+
+/// The module of OpenAI's SDK for JavaScript.
+///
+/// `None` where it cannot be installed, which is reported on standard error.
+#[must_use]
+pub fn openai_module() -> Option<PathBuf> {
+    Some(from_npm(OPENAI)?.join("openai/index.mjs"))
+}
+
 /// A Python interpreter that has the SDK of Python evaluators: the one that `EVALUATOR_SDK_PYTHON` names, or one of ours.
 ///
 /// `None` where it cannot be installed, which is reported on standard error.

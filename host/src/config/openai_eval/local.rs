@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::template::template;
 use crate::{
-    judging::grader::{Grader, Operation, Template},
+    judging::grader::{Grader, ItemTemplate, Operation},
     metric::{Measure, NO_WORDNET, SIMILARITIES, find_wordnet, read_wordnet},
 };
 
@@ -89,7 +89,7 @@ pub(super) fn read_string_check(fields: &mut Fields<'_>) -> Option<Grader> {
 }
 
 /// Reads the two texts that are compared.
-fn read_texts(fields: &mut Fields<'_>) -> Option<(Template, Template)> {
+fn read_texts(fields: &mut Fields<'_>) -> Option<(ItemTemplate, ItemTemplate)> {
     let text = json!({"type": "string"});
     keys! { fields;
         /// Text; default: {{ item.actual_response }}.
@@ -100,7 +100,7 @@ fn read_texts(fields: &mut Fields<'_>) -> Option<(Template, Template)> {
     let [input, reference] =
         [(input, DEFAULTS[0]), (reference, DEFAULTS[1])].map(|(field, default)| match field {
             Some(field) => template(field).map(|template| (template, Some(field))),
-            None => Template::parse(default).ok().map(|template| (template, None)),
+            None => ItemTemplate::parse(default).ok().map(|template| (template, None)),
         });
     let ((input, field), (reference, _)) = (input?, reference?);
     if let Some(field) = field

@@ -17,6 +17,7 @@ mod injection;
 mod native;
 mod page;
 mod place;
+mod sdks;
 
 use std::{env, path::Path, thread};
 

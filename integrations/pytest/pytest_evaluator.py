@@ -1,0 +1,300 @@
+"""Runs evaluators over recorded traces as tests of pytest.
+
+`eval_config.yaml` (.yml, .json) is collected: its run is started once per session, and each of its evaluations is a test that is
+named by its case and its evaluator. The fixture `evaluate` tries an evaluator on turns that a test writes itself, and `load` reads
+a saved run for data frames and notebooks.
+"""
+
+import csv
+import glob
+import hashlib
+import html
+import io
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+SHARED = pytest.StashKey()
+NAMES = ("eval_config.yaml", "eval_config.yml", "eval_config.json")
+
+
+class RunError(Exception):
+    """The command could not be started, or could not run."""
+
+
+class EvaluatorError(Exception):
+    """An evaluator broke: nothing is known of the agent."""
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("evaluator")
+    group.addoption("--no-evaluations", action="store_true", help="do not collect eval_config.yaml")
+    parser.addini("evaluator_traces", "trace files and directories, relative to eval_config.yaml; globs", type="args", default=["traces"])
+    parser.addini("evaluator_args", "further arguments of `evaluator run`", type="args", default=[])
+    parser.addini("evaluator_command", "name or path of the command", default="evaluator")
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.name in NAMES and not parent.config.getoption("--no-evaluations"):
+        return Suite.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_sessionfinish(session):  # every process has collected
+    for shared in session.config.stash.get(SHARED, []):
+        shutil.rmtree(shared, ignore_errors=True)
+
+
+class Suite(pytest.File):
+    """A configuration, whose evaluations are tests."""
+
+    def collect(self):
+        try:
+            run = once(self.config, self.path)
+        except RunError as error:
+            raise self.CollectError(str(error)) from None
+        seen = {}
+        for row in run.rows:
+            name = f"{row['conversation'] or row['trace_id']}::{row['evaluator']}"
+            seen[name] = seen.get(name, 0) + 1  # recordings of one case
+            name += f"#{seen[name]}" if seen[name] > 1 else ""
+            yield Evaluation.from_parent(self, name=name, row=row, run=run)
+        yield Whole.from_parent(self, name="run", run=run)
+
+
+class Evaluation(pytest.Item):
+    """One evaluation: what broke is an error, what scored too little a failure."""
+
+    def __init__(self, *, row, run, **more):
+        super().__init__(**more)
+        self.row, self.run = row, run
+        for key in ("score", "threshold", "error_type", "trace_id"):
+            if row[key] not in (None, ""):
+                self.user_properties.append((key, row[key]))
+
+    def setup(self):
+        outcome, reason = self.row["outcome"], self.row["reason"]
+        if outcome in ("not_evaluated", "not_run"):
+            pytest.skip(f"{outcome.replace('_', ' ')}: {reason or 'it gave no reason'}")
+        if outcome not in ("passed", "failed"):
+            # What fails before a test is an error of it.
+            pytest.fail(f"{self.where()}\n{self.row['error_type'] or outcome}: {reason}", pytrace=False)
+
+    def runtest(self):
+        # Where gates decide, a run in which evaluations fail may pass.
+        if self.row["outcome"] == "failed" and self.run.exit_code not in (0, 4):
+            pytest.fail(f"{self.where()}\n{self.row['reason']}", pytrace=False)
+
+    def where(self):
+        return f"{self.row['trace_file']} (trace {self.row['trace_id']})"
+
+
+class Whole(pytest.Item):
+    """What the run as a whole says beyond its evaluations: gates, recordings that cannot be used, nothing that scored."""
+
+    def __init__(self, *, run, **more):
+        super().__init__(**more)
+        self.run = run
+
+    def setup(self):
+        code = self.run.exit_code
+        if code not in (0, 1, 4) and not (code == 3 and self.run.has("error")):
+            pytest.fail(self.run.said, pytrace=False)
+
+    def runtest(self):
+        if self.run.exit_code == 4 or (self.run.exit_code == 1 and not self.run.has("failed")):
+            pytest.fail(self.run.said, pytrace=False)
+
+
+class Run:
+    """Rows of a run, with its exit code and what it said."""
+
+    def __init__(self, rows, exit_code, said):
+        self.rows, self.exit_code, self.said = rows, exit_code, said
+
+    def has(self, outcome):
+        return any(row["outcome"] == outcome for row in self.rows)
+
+
+def once(config, path):
+    """Runs a configuration, once for all processes of a session: with pytest-xdist each of them collects."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return Run(**start(config, path))
+    key = hashlib.sha256(f"{worker['testrunuid']} {path}".encode()).hexdigest()[:32]
+    shared = Path(tempfile.gettempdir()) / f"pytest-evaluator-{key}"
+    shared.mkdir(mode=0o700, exist_ok=True)
+    if shared.is_symlink() or (hasattr(os, "getuid") and shared.stat().st_uid != os.getuid()):
+        raise RunError(f"{shared} is not a directory of this session")
+    config.stash.setdefault(SHARED, []).append(shared)
+    answer = shared / "run.json"
+    with open(shared / "lock", "a", encoding="utf-8") as file:
+        # The system ends the lock of a process that dies, and the next one runs.
+        lock(file)
+        if not answer.exists():
+            try:
+                found = start(config, path)
+            except RunError as error:
+                found = {"error": str(error)}
+            (shared / "new").write_text(json.dumps(found), encoding="utf-8")
+            (shared / "new").replace(answer)
+    found = json.loads(answer.read_text(encoding="utf-8"))
+    if "error" in found:
+        raise RunError(found["error"])
+    return Run(**found)
+
+
+def lock(file):
+    """Waits until no other process has the lock of a file."""
+    if os.name == "posix":
+        import fcntl
+        return fcntl.flock(file, fcntl.LOCK_EX)
+    import msvcrt
+    while True:
+        try:
+            return msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        except OSError:  # after ten seconds
+            pass
+
+
+def start(config, path):
+    """Starts the run of a configuration, and returns its rows."""
+    traces = []
+    for pattern in config.getini("evaluator_traces"):
+        # As the command would be typed there; what is not found is named in its message.
+        found = sorted(glob.glob(os.path.join(glob.escape(str(path.parent)), pattern)))
+        traces += [os.path.relpath(each, path.parent) for each in found] or [pattern]
+    command = [config.getini("evaluator_command"), "run", *traces, "-c", path.name]
+    return execute(command + config.getini("evaluator_args"), path.parent)
+
+
+def execute(command, directory=None):
+    """Runs a command that reports evaluations, and returns them with its exit code and its messages."""
+    with tempfile.TemporaryDirectory(prefix="pytest-evaluator-") as folder:
+        report = Path(folder) / "rows.csv"
+        try:
+            ended = subprocess.run(
+                [*command, "-o", f"csv={report}"], cwd=directory, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", check=False)
+        except OSError as error:
+            raise RunError(f"{command[0]} cannot be started: {error}; see `evaluator_command`") from None
+        if ended.returncode == 2 or not report.exists():
+            raise RunError(ended.stderr.strip() or f"{command[0]} ended with exit code {ended.returncode}")
+        rows = read(report.read_text(encoding="utf-8"))
+    return {"rows": rows, "exit_code": ended.returncode, "said": ended.stderr.strip()}
+
+
+def read(text):
+    """Reads the rows of a report as CSV: numbers are numbers, what is absent is None."""
+    rows = [dict(row) for row in csv.DictReader(io.StringIO(text))]
+    for row in rows:
+        for key in ("score", "threshold", "duration_ms"):
+            row[key] = float(row[key]) if row.get(key) else None
+    return rows
+
+
+class Rows(list):
+    """Rows of a run. `pandas.DataFrame(rows)` makes a data frame of them; a notebook shows them as a table."""
+
+    def _repr_html_(self):
+        columns = ("conversation", "evaluator", "outcome", "score", "threshold", "reason")
+        head = "".join(f"<th>{column}</th>" for column in columns)
+        shown = lambda value: f"{value:.4f}" if isinstance(value, float) else html.escape(str(value or ""))
+        body = "".join("<tr>" + "".join(f"<td>{shown(row[it])}</td>" for it in columns) + "</tr>" for row in self)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def load(run, command="evaluator"):
+    """Reads a run that was saved with `--save-run`, as rows of its evaluations."""
+    return Rows(execute([command, "report", str(run)])["rows"])
+
+
+class Result(dict):
+    """What an evaluator said: `score`, `outcome` and `reason`, also as attributes, and whether it `passed`."""
+
+    def __getattr__(self, name):
+        if name != "passed" and name not in self:
+            raise AttributeError(name)
+        return self["outcome"] == "passed" if name == "passed" else self[name]
+
+
+@pytest.fixture
+def evaluate(request, tmp_path):
+    """Tries an evaluator: `evaluate(path, turns=[{"user": "..", "answer": "..", "tools": [{"name", "args", "result"}]}])`.
+
+    Instead of a path it takes a function of a document, as `json.load(sys.stdin)` gives it to a program. An evaluator that breaks
+    raises `EvaluatorError`.
+    """
+    command = request.config.getini("evaluator_command")
+
+    def run(evaluator, turns, threshold=0.5, config=None):
+        if callable(evaluator):
+            return called(evaluator, turns, threshold, config or {})
+        trace, entries = tmp_path / "turns.json", tmp_path / "one.json"
+        trace.write_text(json.dumps(recorded(turns)), encoding="utf-8")
+        entry = {"name": "evaluator", "type": "code", "path": str(Path(evaluator).absolute()),
+                 "threshold": threshold, "config": config or {}}
+        entries.write_text(json.dumps({"evaluators": [entry]}), encoding="utf-8")
+        found = execute([command, "run", str(trace), "-c", str(entries), "--group-by", "conversation"])
+        if len(found["rows"]) != 1:
+            raise RunError(found["said"])
+        row = found["rows"][0]
+        if row["outcome"] in ("error", "not_run"):
+            raise EvaluatorError(f"{row['error_type']}: {row['reason']}")
+        return Result(row)
+
+    return run
+
+
+def called(function, turns, threshold, config):
+    """Calls an evaluator that is a function."""
+    invocations = [
+        {"invocation_id": f"turn-{number}", "user_content": turn.get("user", ""),
+         "final_response": turn.get("answer"),
+         "intermediate_steps": {
+             "tool_calls": [{"name": tool["name"], "args": tool.get("args", {})} for tool in turn.get("tools", [])],
+             "tool_responses": [{"name": tool["name"], "output": tool.get("result")} for tool in turn.get("tools", [])]}}
+        for number, turn in enumerate(turns, 1)]
+    document = {"metric_name": function.__name__, "threshold": threshold, "config": config, "invocations": invocations}
+    answer = function(document)
+    answer = answer if isinstance(answer, dict) else {"score": answer}
+    score = answer.get("score")
+    if score is not None and (isinstance(score, (bool, str)) or not 0 <= score <= 1):
+        raise EvaluatorError(f"bad_answer: the score {score!r} is not a number from 0 to 1")
+    outcome = "not_evaluated" if score is None else "passed" if score >= threshold else "failed"
+    return Result(answer, score=score, outcome=outcome, reason=answer.get("reason", ""))
+
+
+def recorded(turns):
+    """Returns turns as a trace of OpenTelemetry."""
+    spans = []
+    for number, turn in enumerate(turns, 1):
+        base = 1_700_000_000_000_000_000 + number * 10_000_000_000
+        def span(index, name, attributes, parent=None, length=1):
+            started = base + index * 1_000_000
+            spans.append({
+                "traceId": f"{number:032x}", "spanId": f"{number:08x}{index + 1:08x}", "name": name, "kind": 1,
+                "startTimeUnixNano": str(started), "endTimeUnixNano": str(started + length * 900_000),
+                "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()],
+                **({"parentSpanId": parent} if parent else {})})
+            return spans[-1]["spanId"]
+        def message(role, text):
+            return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
+        root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "agent", "gen_ai.conversation.id": "turns",
+                "gen_ai.input.messages": message("user", turn.get("user", ""))}
+        if turn.get("answer") is not None:
+            root["gen_ai.output.messages"] = message("assistant", turn["answer"])
+        parent = span(0, "invoke_agent agent", root, length=9_000)
+        for index, tool in enumerate(turn.get("tools", []), 1):
+            values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool["name"],
+                      "gen_ai.tool.call.id": f"call-{number}-{index}",
+                      "gen_ai.tool.call.arguments": json.dumps(tool.get("args", {}))}
+            if "result" in tool:
+                values["gen_ai.tool.call.result"] = json.dumps(tool["result"])
+            span(index, f"execute_tool {tool['name']}", values, parent)
+    return {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "test"}, "spans": spans}]}]}

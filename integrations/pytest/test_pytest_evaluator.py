@@ -1,0 +1,142 @@
+"""Tests of the plugin with the real command, which EVALUATOR names."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import pytest_evaluator
+
+pytest_plugins = ["pytester"]
+
+COMMAND = str(Path(os.environ.get("EVALUATOR", "evaluator")).absolute())
+TURNS = [
+    {"user": "2+2?", "answer": "4", "tools": [{"name": "add", "args": {"a": 2}, "result": 4}]},
+    {"user": "Thanks", "answer": "Sure"},
+]
+SAYS = "import json, sys\nsys.stdin.read()\nprint(json.dumps({}))\n"
+
+
+@pytest.fixture
+def suite(pytester):
+    """A directory with a trace of one case, and four evaluators of which each does something else."""
+    pytester.makeini(f"[pytest]\nevaluator_command = {COMMAND}\n")
+    traces = pytester.mkdir("traces")
+    (traces / "one.json").write_text(json.dumps(pytest_evaluator.recorded(TURNS[:1])))
+    count = "open('started', 'a').write('x')\n"
+    pytester.path.joinpath("good.py").write_text(count + SAYS.format({"score": 1}))
+    pytester.path.joinpath("bad.py").write_text(SAYS.format({"score": 0.2, "details": {"reason": "rude"}}))
+    pytester.path.joinpath("broken.py").write_text("raise KeyError('x')\n")
+    unknown = {"score": 0.0, "status": "NOT_EVALUATED", "details": {"reason": "no answers"}}
+    pytester.path.joinpath("unknown.py").write_text(SAYS.format(unknown))
+    entries = [{"name": name, "type": "code", "path": f"{name}.py", "cwd": "."} for name in ("good", "bad", "broken", "unknown")]
+    pytester.path.joinpath("eval_config.json").write_text(json.dumps({"evaluators": entries}))
+    return pytester
+
+
+def test_errors_are_errors_and_failures_failures(suite):
+    ran = suite.runpytest("-rA")
+    ran.assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
+    ran.stdout.fnmatch_lines(["*traces/one.json (trace *)*", "*KeyError*", "*below the threshold 0.5: rude*"])
+    ran.stdout.fnmatch_lines(["PASSED eval_config.json::*::good", "PASSED eval_config.json::run"])
+    assert suite.path.joinpath("started").read_text() == "x"
+
+
+def test_tests_are_selected_and_stopped(suite):
+    suite.runpytest("-k", "good").assert_outcomes(passed=1, deselected=4)
+    suite.runpytest("-x").assert_outcomes(passed=1, failed=1)
+    suite.runpytest("--no-evaluations").assert_outcomes()
+
+
+def test_processes_of_a_session_share_the_run(suite):
+    pytest.importorskip("xdist")
+    suite.runpytest_subprocess("-n", "3").assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
+    assert suite.path.joinpath("started").read_text() == "x"
+
+
+def test_junit_tells_errors_from_failures(suite):
+    suite.runpytest("--junit-xml=report.xml")
+    report = suite.path.joinpath("report.xml").read_text()
+    assert 'errors="1" failures="1" skipped="1" tests="5"' in report
+    assert '<property name="score" value="0.2"' in report
+
+
+def test_a_run_that_cannot_start_is_an_error_with_its_reason(suite):
+    suite.path.joinpath("eval_config.json").write_text('{"evaluatorz": []}')
+    ran = suite.runpytest()
+    ran.assert_outcomes(errors=1)
+    ran.stdout.fnmatch_lines(["*evaluatorz*"])
+    suite.makeini("[pytest]\nevaluator_command = no-such-command\n")
+    ran = suite.runpytest()
+    ran.stdout.fnmatch_lines(["*no-such-command cannot be started*evaluator_command*"])
+
+
+def test_what_the_run_says_beyond_its_evaluations_is_a_test(suite):
+    entry = {"name": "unknown", "type": "code", "path": "unknown.py"}
+    suite.path.joinpath("eval_config.json").write_text(json.dumps({"evaluators": [entry]}))
+    ran = suite.runpytest()
+    ran.assert_outcomes(failed=1, skipped=1)
+    suite.path.joinpath("traces/cut.json").write_text('{"resourceSpans": [')
+    ran = suite.runpytest()
+    ran.assert_outcomes(errors=1, skipped=1)
+    ran.stdout.fnmatch_lines(["*cut.json*"])
+
+
+def test_gates_decide_where_there_are_some(suite):
+    entry = {"name": "bad", "type": "code", "path": "bad.py"}
+    suite.path.joinpath("eval_config.json").write_text(json.dumps({"evaluators": [entry]}))
+    suite.makeini(f"[pytest]\nevaluator_command = {COMMAND}\nevaluator_args = --gate 'bad: mean >= 0.1'\n")
+    ran = suite.runpytest("-rA")
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.fnmatch_lines(["*INCONCLUSIVE*", "PASSED *::bad", "FAILED *::run*"])
+
+
+EVALUATOR = """
+import json, sys
+document = json.load(sys.stdin)
+turns = document["invocations"]
+said = [turn["final_response"] for turn in turns]
+calls = [[call["name"], call["args"]] for turn in turns for call in turn["intermediate_steps"]["tool_calls"]]
+print(json.dumps({"score": document["config"]["score"], "details": {"reason": json.dumps([said, calls])}}))
+"""
+
+
+@pytest.fixture
+def command(request, monkeypatch):
+    getini = request.config.getini
+    monkeypatch.setattr(request.config, "getini", lambda name: COMMAND if name == "evaluator_command" else getini(name))
+
+
+def test_an_evaluator_is_tried_on_turns(command, evaluate, tmp_path):
+    path = tmp_path / "tried.py"
+    path.write_text(EVALUATOR)
+    result = evaluate(path, TURNS, config={"score": 0.25})
+    assert (result.score, result.outcome, result.passed) == (0.25, "failed", False)
+    assert result.reason.endswith('[["4", "Sure"], [["add", {"a": 2}]]]')
+    assert evaluate(path, TURNS, config={"score": 0.25}, threshold=0.25).passed
+    with pytest.raises(pytest_evaluator.EvaluatorError, match="exited: .*KeyError"):
+        evaluate(path, TURNS)
+
+
+def test_a_function_is_tried_on_turns(evaluate):
+    def short(document):
+        return {"score": len(document["invocations"]) / 4, "reason": document["invocations"][0]["user_content"]}
+
+    assert evaluate(short, TURNS) == {"score": 0.5, "outcome": "passed", "reason": "2+2?"}
+    assert evaluate(lambda document: {"reason": "no"}, TURNS).outcome == "not_evaluated"
+    for score in (2, float("nan"), "1", True):
+        with pytest.raises(pytest_evaluator.EvaluatorError, match="from 0 to 1"):
+            evaluate(lambda document: score, TURNS)
+
+
+def test_a_saved_run_is_rows(suite):
+    command = [COMMAND, "run", "traces", "--save-run", "a.evalrun", "-q"]
+    assert subprocess.run(command, cwd=suite.path, stdout=subprocess.DEVNULL).returncode == 3
+    rows = pytest_evaluator.load(suite.path / "a.evalrun", COMMAND)
+    assert [(row["evaluator"], row["outcome"], row["score"]) for row in rows] == [
+        ("good", "passed", 1.0), ("bad", "failed", 0.2), ("broken", "error", None), ("unknown", "not_evaluated", None)]
+    rows[0]["reason"] = "<b>"
+    assert "&lt;b&gt;" in rows._repr_html_() and "<td>0.2000</td>" in rows._repr_html_()
+    with pytest.raises(pytest_evaluator.RunError, match="none.evalrun"):
+        pytest_evaluator.load(suite.path / "none.evalrun", COMMAND)
