@@ -18,7 +18,7 @@ function agreement(it) {
   return el("section.card", el("h2", it.name, ` against ${reference}`),
     asked && el("div.items", verdict(asked.verdict), ` kappa ≥ ${asked.limit}: ${asked.reason}`),
     el("div.two",
-      el("div", cells && table(`Verdicts of ${it.name}, by those of ${reference}`, ["", numericHead(`${other ? "It" : "People"}: pass`), numericHead("fail")], [
+      el("div", cells && table(`Verdicts of ${it.name}, by those of ${reference}`, ["Evaluator", numericHead(`${other ? "It" : "People"}: pass`), numericHead("fail")], [
         row(`${it.name}: pass`, numeric(count(cells.true_positives)), numeric(tinted(cells.false_positives, false, count(cells.false_positives)))),
         row(`${it.name}: fail`, numeric(tinted(cells.false_negatives, false, count(cells.false_negatives))), numeric(count(cells.true_negatives)))]),
       facts([["compared", it.compared], ["threshold", it.threshold], ["best threshold", it.best_threshold && `${fixed(it.best_threshold.value)} [${fixed(it.best_threshold.lower)}, ${fixed(it.best_threshold.upper)}]`],

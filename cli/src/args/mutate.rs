@@ -91,7 +91,7 @@ pub(crate) struct MutateArgs {
     /// Number of parallel evaluations (default: one per processor)
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Form of the report (table, json, markdown), and with =FILE the file that it is written to instead of stdout;
+    /// Form of the report (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
     pub(crate) output: Vec<MutationOutput>,
@@ -114,12 +114,14 @@ pub(crate) enum MutationForm {
     Table,
     Json,
     Markdown,
+    Html,
 }
 
 fn output(text: &str) -> Result<MutationOutput, String> {
     let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
-    let form = MutationForm::from_str(form, false)
-        .map_err(|_| format!("there is no form `{form}`; the forms are table, json, markdown"))?;
+    let form = MutationForm::from_str(form, false).map_err(|_| {
+        format!("there is no form `{form}`; the forms are table, json, markdown, html")
+    })?;
     let file = file.filter(|file| *file != "-").map(writable).transpose()?;
     Ok(MutationOutput { form, file })
 }

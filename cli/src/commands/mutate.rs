@@ -76,7 +76,7 @@ pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Resul
     let code = exit::worst(reports.iter().map(|it| code(it, args.min_killed, max_error_rate)));
     let MutateArgs { seed, sample, min_killed, .. } = args;
     let report = MutationReport { seed, sample, min_killed, evaluators: reports };
-    let code = exit::worst([code, write(&report, &args.output)]);
+    let code = exit::worst([code, write(&report, code, &args.output)]);
     render::mutation_verdict(&report.evaluators, min_killed, code);
     Ok(code)
 }
@@ -427,8 +427,8 @@ impl Shower<'_> {
     }
 }
 
-/// Writes the report in all forms. Returns the exit code.
-fn write(report: &MutationReport, outputs: &[MutationOutput]) -> u8 {
+/// Writes the report in all forms; `outcome` is the exit code of what was found. Returns the exit code.
+fn write(report: &MutationReport, outcome: u8, outputs: &[MutationOutput]) -> u8 {
     let table = [MutationOutput { form: MutationForm::Table, file: None }];
     let outputs = if outputs.is_empty() { &table[..] } else { outputs };
     exit::worst(outputs.iter().map(|output| {
@@ -444,6 +444,10 @@ fn write(report: &MutationReport, outputs: &[MutationOutput]) -> u8 {
                 Ok(text) => text + "\n",
                 Err(error) => return broken(format!("the report cannot be written: {error}")),
             },
+            MutationForm::Html => match render::mutation_html(report, outcome) {
+                Ok(text) => text,
+                Err(error) => return broken(format!("the report cannot be written: {error}")),
+            },
         };
         match (&output.file, output.form) {
             (Some(file), _) => {
@@ -455,7 +459,7 @@ fn write(report: &MutationReport, outputs: &[MutationOutput]) -> u8 {
                     |()| exit::OK,
                 )
             }
-            (None, MutationForm::Json) => print(&text, exit::OK),
+            (None, MutationForm::Json | MutationForm::Html) => print(&text, exit::OK),
             (None, _) => print(&render::painted(&text), exit::OK),
         }
     }))

@@ -37,7 +37,7 @@ pub(crate) use comparison::{
 pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use markdown::markdown;
-pub(crate) use mutation::{mutation, mutation_markdown, mutation_verdict};
+pub(crate) use mutation::{mutation, mutation_html, mutation_markdown, mutation_verdict};
 pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
 pub(crate) use progress::{Progress, uncontained};
 pub(crate) use sheet::{sheet, sheet_verdict};

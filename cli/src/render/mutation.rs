@@ -1,8 +1,9 @@
 //! Evaluators that were tried on damaged conversations, as text.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
-use evaluator_mutation::{Counts, EvaluatorReport, OperatorCounts, Rate, Shown};
+use evaluator_html::{Subject, write_result};
+use evaluator_mutation::{Counts, EvaluatorReport, MutationReport, OperatorCounts, Rate, Shown};
 use serde_json::json;
 
 use super::{Columns, markdown::escaped, plain::one_line, verdict::last_line, words::counted};
@@ -197,8 +198,20 @@ fn firsts(all: &[Shown]) -> Vec<(&Shown, usize)> {
     firsts
 }
 
-/// Writes the last line of the command.
-pub(crate) fn mutation_verdict(reports: &[EvaluatorReport], min_killed: Option<f64>, code: u8) {
+/// Returns a page. `code` is the exit code of what was found.
+pub(crate) fn mutation_html(report: &MutationReport, code: u8) -> io::Result<String> {
+    let (word, what) = sentence(&report.evaluators, report.min_killed, code);
+    let mut page = Vec::new();
+    write_result(Subject::Mutation, (word, &what), report, &mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// Returns the outcome in a word, and what it rests on.
+fn sentence(
+    reports: &[EvaluatorReport],
+    min_killed: Option<f64>,
+    code: u8,
+) -> (&'static str, String) {
     let word = match code {
         exit::OK => "PASSED",
         exit::FAILED => "FAILED",
@@ -206,6 +219,12 @@ pub(crate) fn mutation_verdict(reports: &[EvaluatorReport], min_killed: Option<f
         _ => "ERROR",
     };
     let parts: Vec<String> = reports.iter().map(|it| part(it, min_killed)).collect();
+    (word, one_line(&parts.join("; ")).into_owned())
+}
+
+/// Writes the last line of the command.
+pub(crate) fn mutation_verdict(reports: &[EvaluatorReport], min_killed: Option<f64>, code: u8) {
+    let (word, what) = sentence(reports, min_killed, code);
     let sum = |number: fn(&EvaluatorReport) -> usize| reports.iter().map(number).sum::<usize>();
     let counts = json!({
         "mutants": sum(|it| it.counts.mutants),
@@ -214,7 +233,7 @@ pub(crate) fn mutation_verdict(reports: &[EvaluatorReport], min_killed: Option<f
         "violations": sum(|it| it.violations),
         "broke": sum(|it| it.counts.broke),
     });
-    last_line(&format!("{word}: {}", one_line(&parts.join("; "))), code, counts);
+    last_line(&format!("{word}: {what}"), code, counts);
 }
 
 /// Returns what an evaluator came to.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     containment::is_available,
-    support::{Directory, Ran, has, kept_source},
+    support::{Directory, Ran, has, kept_source, page::Page},
 };
 
 /// An evaluator that always answers this.
@@ -130,8 +130,16 @@ fn an_evaluator_that_always_says_yes_kills_nothing() {
     // Those that differ least come first.
     let sizes: Vec<usize> = survivors.iter().map(|it| it["diff"].as_str().unwrap().len()).collect();
     assert!(sizes.is_sorted());
-    let ran = mutate(&directory, &["--min-killed", "0.8"]).exits(1);
-    ran.says("FAILED: check: 0 of").says("and 80 % are required");
+    let asked = ["--min-killed", "0.8", "-o", "html=a.html", "-o", "json"];
+    let ran = mutate(&directory, &asked).exits(1);
+    let ran = ran.says("FAILED: check: 0 of").says("and 80 % are required");
+    // The page has the same data.
+    let page = Page::read(&directory.read("a.html"));
+    assert_eq!(
+        (&page.data["subject"], &page.data["verdict"]),
+        (&json!("mutation"), &json!("FAILED"))
+    );
+    assert_eq!(page.data["result"], ran.json());
 }
 
 #[test]
