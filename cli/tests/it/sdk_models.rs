@@ -68,7 +68,7 @@ fn run_alone(directory: &Directory, traces: &str) -> Ran {
     for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"] {
         command.env_remove(name);
     }
-    finish(command.spawn().unwrap())
+    finish(command.spawn().expect("the command starts"))
 }
 
 #[test]

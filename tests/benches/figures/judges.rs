@@ -14,7 +14,10 @@ use evaluator_host::models::{
     Broker, BrokeredModel, Cassette, Fake, Limits, Mode, Offer, ProxyServer, Redactor, Reply,
 };
 use evaluator_tests::bench::{measure::Usage, recording, scores};
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
+};
 use serde_json::json;
 
 use crate::{
@@ -160,8 +163,9 @@ fn post(url: &str, token: &str) -> io::Result<()> {
 fn processor_time() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
     let times = [usage.user_time(), usage.system_time()];
-    let micros = times.iter().map(|time| time.tv_sec() * 1_000_000 + time.tv_usec());
-    Duration::from_micros(micros.sum::<i64>().unsigned_abs())
+    let whole = |time: &TimeVal| Duration::from_secs(time.tv_sec().unsigned_abs());
+    let rest = |time: &TimeVal| Duration::from_micros(time.tv_usec().unsigned_abs());
+    times.iter().flat_map(|time| [whole(time), rest(time)]).sum()
 }
 
 fn arguments<'a>(traces: &'a Path, config: &'a Path) -> [&'a Path; 3] {
