@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use evaluator_statistics::{Estimate, clopper_pearson};
+use evaluator_statistics::{Estimate, Weights, clopper_pearson, kappa};
 
 use crate::{
     Agreement, AgreementError, AgreementSettings, Certificate, CertificateError, CertifiedLabels,
@@ -51,7 +51,13 @@ pub fn certify(
     if has_parts {
         labels.labels.retain(|label| label.split.as_deref() == Some(TEST));
         if labels.labels.is_empty() {
-            return Err(unusable("labels", "they have parts (`split`), and none is `test`"));
+            let reason = match labels.other_splits {
+                0 => "they have parts (`split`), and none is `test`",
+                _ => {
+                    "a certificate counts those of the part `test`, and --split excludes them; leave --split out"
+                }
+            };
+            return Err(unusable("labels", reason));
         }
     }
     let agreement = Agreement::new(report, Some(&labels), settings)?;
@@ -91,10 +97,18 @@ pub fn certify(
     counted.sort_unstable();
     let labelled: Vec<(&str, bool)> =
         counted.iter().map(|(case, good, _)| (*case, *good)).collect();
-    let mut certified = CertifiedLabels::new(has_parts.then(|| TEST.to_owned()), &labelled);
+    let part = has_parts.then(|| TEST.to_owned());
+    let mut certified = CertifiedLabels::new(part, &labelled, found.ties);
     counted.iter().for_each(|(_, is_good, passed)| certified.add(*is_good, *passed));
-    let certificate = entry.certify(certified, found.kappa.map(|it| it.value))?;
+    let certificate = entry.certify(certified, kappa_of(&counted))?;
     Ok(Certified { certificate, further_recordings })
+}
+
+/// Returns kappa of the cases that are counted, each with whether it is good and whether it passed.
+fn kappa_of(counted: &[(&str, bool, bool)]) -> Option<f64> {
+    let labels: Vec<f64> = counted.iter().map(|(_, is_good, _)| f64::from(*is_good)).collect();
+    let verdicts: Vec<f64> = counted.iter().map(|(.., passed)| f64::from(*passed)).collect();
+    kappa(&labels, &verdicts, &[0.0, 1.0], Weights::Equal).ok()?.kappa
 }
 
 /// Checks that as large a share of the labelled conversations passes as of all. If labels were chosen by what the evaluator says,
