@@ -102,8 +102,7 @@ class Whole(pytest.Item):
         self.run = run
 
     def setup(self):
-        code = self.run.exit_code
-        if code not in (0, 1, 4) and not (code == 3 and self.run.has("error")):
+        if self.run.exit_code not in (0, 1, 4) and not (self.run.exit_code == 3 and self.run.has("error")):
             pytest.fail(self.run.said, pytrace=False)
 
     def runtest(self):
@@ -237,8 +236,7 @@ def evaluate(request, tmp_path):
             return called(evaluator, turns, threshold, config or {})
         trace, entries = tmp_path / "turns.json", tmp_path / "one.json"
         trace.write_text(json.dumps(recorded(turns)), encoding="utf-8")
-        entry = {"name": "evaluator", "type": "code", "path": str(Path(evaluator).absolute()),
-                 "threshold": threshold, "config": config or {}}
+        entry = {"name": "evaluator", "type": "code", "path": str(Path(evaluator).absolute()), "threshold": threshold, "config": config or {}}
         entries.write_text(json.dumps({"evaluators": [entry]}), encoding="utf-8")
         found = execute([command, "run", str(trace), "-c", str(entries), "--group-by", "conversation"])
         if len(found["rows"]) != 1:
@@ -254,19 +252,22 @@ def evaluate(request, tmp_path):
 def called(function, turns, threshold, config):
     """Calls an evaluator that is a function."""
     invocations = [
-        {"invocation_id": f"turn-{number}", "user_content": turn.get("user", ""),
-         "final_response": turn.get("answer"),
+        {"invocation_id": f"turn-{number}", "user_content": turn.get("user", ""), "final_response": turn.get("answer"),
          "intermediate_steps": {
              "tool_calls": [{"name": tool["name"], "args": tool.get("args", {})} for tool in turn.get("tools", [])],
              "tool_responses": [{"name": tool["name"], "output": tool.get("result")} for tool in turn.get("tools", [])]}}
         for number, turn in enumerate(turns, 1)]
-    document = {"metric_name": function.__name__, "threshold": threshold, "config": config, "invocations": invocations}
-    answer = function(document)
+    answer = function({"metric_name": function.__name__, "threshold": threshold, "config": config, "invocations": invocations})
     answer = answer if isinstance(answer, dict) else {"score": answer}
-    score = answer.get("score")
-    if score is not None and (isinstance(score, (bool, str)) or not 0 <= score <= 1):
-        raise EvaluatorError(f"bad_answer: the score {score!r} is not a number from 0 to 1")
-    outcome = "not_evaluated" if score is None else "passed" if score >= threshold else "failed"
+    score, status, scores = answer.get("score"), answer.get("status"), answer.get("per_invocation_scores") or []
+    if answer.get("error") not in (None, False, 0):
+        raise EvaluatorError(f"error: {answer['error']}")
+    if not isinstance(scores, list) or len(scores) not in (0, len(turns)) or status not in (None, "PASSED", "FAILED", "NOT_EVALUATED"):
+        raise EvaluatorError(f"bad_answer: not a score for each turn, or another status than PASSED, FAILED, NOT_EVALUATED: {answer}")
+    for it in [score, *(it for it in scores if it is not None)]:
+        if isinstance(it, bool) or not isinstance(it, (int, float)) or not 0 <= it <= 1:
+            raise EvaluatorError(f"bad_answer: the score {it!r} is not a number from 0 to 1")
+    outcome = status.lower() if status else "passed" if score >= threshold else "failed"
     return Result(answer, score=score, outcome=outcome, reason=answer.get("reason", ""))
 
 
@@ -292,8 +293,7 @@ def recorded(turns):
         parent = span(0, "invoke_agent agent", root, length=9_000)
         for index, tool in enumerate(turn.get("tools", []), 1):
             values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool["name"],
-                      "gen_ai.tool.call.id": f"call-{number}-{index}",
-                      "gen_ai.tool.call.arguments": json.dumps(tool.get("args", {}))}
+                      "gen_ai.tool.call.id": f"call-{number}-{index}", "gen_ai.tool.call.arguments": json.dumps(tool.get("args", {}))}
             if "result" in tool:
                 values["gen_ai.tool.call.result"] = json.dumps(tool["result"])
             span(index, f"execute_tool {tool['name']}", values, parent)

@@ -124,10 +124,28 @@ def test_a_function_is_tried_on_turns(evaluate):
         return {"score": len(document["invocations"]) / 4, "reason": document["invocations"][0]["user_content"]}
 
     assert evaluate(short, TURNS) == {"score": 0.5, "outcome": "passed", "reason": "2+2?"}
-    assert evaluate(lambda document: {"reason": "no"}, TURNS).outcome == "not_evaluated"
+    assert evaluate(lambda document: {"score": 1, "status": "NOT_EVALUATED"}, TURNS).outcome == "not_evaluated"
+    assert evaluate(lambda document: {"score": 1, "status": "FAILED", "error": None}, TURNS).outcome == "failed"
     for score in (2, float("nan"), "1", True):
         with pytest.raises(pytest_evaluator.EvaluatorError, match="from 0 to 1"):
             evaluate(lambda document: score, TURNS)
+
+
+@pytest.mark.parametrize("answer", [
+    None, {}, {"error": "why"}, {"score": 1, "error": {"kind": "x", "message": "y"}}, {"score": 1, "error": {}}, {"status": "NOT_EVALUATED"},
+    {"score": 1, "status": "passed"}, {"score": 1, "per_invocation_scores": [1.0]}, {"score": 1, "per_invocation_scores": [1.0, 1.5]}])
+def test_a_function_breaks_as_its_program_does(command, evaluate, tmp_path, answer):
+    path = tmp_path / "program.py"
+    path.write_text(SAYS.format(json.dumps(answer).replace("null", "None")))
+    for evaluator in (path, lambda document: answer):
+        with pytest.raises(pytest_evaluator.EvaluatorError):
+            evaluate(evaluator, TURNS)
+
+
+def test_a_turn_without_a_number_is_an_error_of_a_function(evaluate):
+    for score in (float("nan"), "1"):
+        with pytest.raises(pytest_evaluator.EvaluatorError, match="from 0 to 1"):
+            evaluate(lambda document: {"score": 1, "per_invocation_scores": [1.0, score]}, TURNS)
 
 
 def test_a_saved_run_is_rows(suite):

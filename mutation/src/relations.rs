@@ -68,12 +68,12 @@ pub(crate) fn rename_ids(conversation: &mut Conversation, _: &Subject<'_>, _: Si
 }
 
 /// Returns the largest integer up to which all have a float.
-const EXACT: i64 = 1 << 53;
+const EXACT: u64 = 1 << 53;
 
 /// Replaces integers by floats. Returns false if there are none.
 fn float(value: &mut Value) -> bool {
     match value {
-        Value::Int(number) if number.abs() <= EXACT => {
+        Value::Int(number) if number.unsigned_abs() <= EXACT => {
             #[expect(clippy::cast_precision_loss, reason = "the number is small enough")]
             let number = *number as f64;
             *value = Value::Float(number);

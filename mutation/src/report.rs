@@ -121,6 +121,8 @@ pub struct RelationCounts {
     pub checked: usize,
     /// Number of those that do not hold.
     pub violations: usize,
+    /// Number of evaluations that broke, so that nothing is compared.
+    pub broke: usize,
 }
 
 /// A damaged conversation that is shown.
@@ -187,7 +189,7 @@ pub struct EvaluatorReport {
     pub survivors: Vec<Shown>,
     /// False alarms and violated relations.
     pub violated: Vec<Shown>,
-    /// Damage with which the evaluator broke.
+    /// Edits with which the evaluator broke: damage, and those of relations.
     pub broken: Vec<Shown>,
 }
 
@@ -217,7 +219,7 @@ impl Tried {
     }
 }
 
-/// A relation that does not hold, or damage that is a false alarm.
+/// A relation that does not hold, damage that is a false alarm, or an edit with which the evaluator broke.
 #[derive(Clone, Debug)]
 pub struct Violation<'t> {
     /// The trial.
@@ -239,6 +241,8 @@ pub struct Sums<'t> {
     pub relations: Vec<RelationCounts>,
     /// False alarms and relations that do not hold.
     pub violations: Vec<Violation<'t>>,
+    /// Edits with which the evaluator broke: damage, and those of relations.
+    pub broken: Vec<Violation<'t>>,
 }
 
 impl<'t> Sums<'t> {
@@ -262,7 +266,8 @@ impl<'t> Sums<'t> {
             OperatorCounts { operator: operator.name, expect, not_applicable, counts }
         };
         let operators = operators.iter().map(of_operator).collect();
-        let (relations, mut violations) = relations(tried);
+        let (mut relations, mut violations) = relations(tried);
+        let broken = broken(tried, &mut relations);
         let alarms = tried.iter().filter_map(|it| match it.outcome()? {
             (effect, Outcome::FalseAlarm) => {
                 Some(Violation { tried: it, relation: effect.to_string(), before: it.before })
@@ -270,8 +275,44 @@ impl<'t> Sums<'t> {
             _ => None,
         });
         violations.splice(0..0, alarms);
-        Self { counts, operators, relations, violations }
+        Self { counts, operators, relations, violations, broken }
     }
+}
+
+/// Returns the numbers of a relation.
+fn counted<'c>(counts: &'c mut Vec<RelationCounts>, name: &str) -> &'c mut RelationCounts {
+    let found = counts.iter().position(|counts| counts.relation == name);
+    let index = found.unwrap_or_else(|| {
+        counts.push(RelationCounts { relation: name.to_owned(), ..Default::default() });
+        counts.len() - 1
+    });
+    &mut counts[index]
+}
+
+/// Returns the edits with which the evaluator broke, and counts those of relations.
+fn broken<'t>(tried: &'t [Tried], counts: &mut Vec<RelationCounts>) -> Vec<Violation<'t>> {
+    let mut broken = Vec::new();
+    for (index, it) in tried.iter().enumerate() {
+        if !matches!(it.observed, Observed::Error { .. }) {
+            continue;
+        }
+        let is_first_of_pair =
+            |other: &Tried| other.trial.control == Some(index) && other.trial.role == Role::Pair;
+        let relation = match it.trial.role {
+            Role::Damage(_) => None,
+            Role::Relation => Some(it.trial.mutation.operator.name),
+            Role::Golden => Some("golden"),
+            Role::Pair => Some("two_edits"),
+            Role::Control if tried.iter().any(is_first_of_pair) => Some("two_edits"),
+            Role::Control => Some("injection"),
+        };
+        if let Some(name) = relation {
+            counted(counts, name).broke += 1;
+        }
+        let relation = relation.unwrap_or("no error").to_owned();
+        broken.push(Violation { tried: it, relation, before: it.before });
+    }
+    broken
 }
 
 /// Compares what relations compare.
@@ -279,13 +320,9 @@ fn relations(tried: &[Tried]) -> (Vec<RelationCounts>, Vec<Violation<'_>>) {
     let mut counts: Vec<RelationCounts> = Vec::new();
     let mut violations = Vec::new();
     let mut compare = |name: &str, holds: bool| {
-        let found = counts.iter().position(|counts| counts.relation == name);
-        let index = found.unwrap_or_else(|| {
-            counts.push(RelationCounts { relation: name.to_owned(), ..Default::default() });
-            counts.len() - 1
-        });
-        counts[index].checked += 1;
-        counts[index].violations += usize::from(!holds);
+        let counts = counted(&mut counts, name);
+        counts.checked += 1;
+        counts.violations += usize::from(!holds);
         !holds
     };
     let mut golden: BTreeMap<usize, f64> = BTreeMap::new();

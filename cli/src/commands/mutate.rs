@@ -19,7 +19,7 @@ use evaluator_host::{
 };
 use evaluator_mutation::{
     Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, Observed, Outcome,
-    RelationCounts, Shown, Sums, Tried, diff, of_metric,
+    RelationCounts, Shown, Sums, Tried, Violation, diff, of_metric,
 };
 
 use self::{
@@ -227,7 +227,12 @@ fn code(report: &EvaluatorReport, min_killed: Option<f64>, max_error_rate: f64) 
     let broke =
         |errors: usize, all: usize| errors > 0 && errors as f64 > max_error_rate * all as f64;
     let mut codes = vec![exit::OK];
-    if broke(undamaged.errors, asked) || broke(report.counts.broke, report.counts.mutants) {
+    let of_relations: usize = report.relations.iter().map(|it| it.broke).sum();
+    let compared: usize = report.relations.iter().map(|it| it.checked).sum();
+    if broke(undamaged.errors, asked)
+        || broke(report.counts.broke, report.counts.mutants)
+        || broke(of_relations, of_relations + compared)
+    {
         codes.push(exit::ERRORED);
     }
     if report.refusal.is_some() {
@@ -263,6 +268,14 @@ fn refused(it: &Subjected) -> EvaluatorReport {
     }
 }
 
+/// Returns what is shown of an error.
+fn error(observed: &Observed) -> Option<String> {
+    match observed {
+        Observed::Error { error_type, message } => Some(format!("{error_type}: {message}")),
+        _ => None,
+    }
+}
+
 /// Shows edits of conversations.
 struct Shower<'s> {
     bases: &'s Bases,
@@ -278,42 +291,33 @@ impl Shower<'_> {
             return Ok(refused(it));
         }
         let sums = Sums::new(&it.tried, &it.operators, it.expectations.kind.is_some());
-        let has = |wanted: &'static [Outcome]| {
-            let own = move |tried: &&Tried| {
-                tried.outcome().is_some_and(|(_, outcome)| wanted.contains(&outcome))
-            };
-            it.tried.iter().filter(own)
+        let survived = |tried: &&Tried| {
+            tried.outcome().is_some_and(|(_, outcome)| outcome == Outcome::Survived)
         };
         let mut survivors = Vec::new();
-        for tried in has(&[Outcome::Survived]) {
+        for tried in it.tried.iter().filter(survived) {
             survivors.push(self.shown(it, tried, "down", tried.before)?);
         }
         survivors.sort_by_key(|shown: &Shown| shown.diff.len());
-        let mut broken = Vec::new();
-        for tried in has(&[Outcome::Broke]) {
-            broken.push(self.shown(it, tried, "no error", tried.before)?);
-        }
-        let mut violated = Vec::new();
-        for violation in &sums.violations {
-            violated.push(self.shown(
-                it,
-                violation.tried,
-                &violation.relation,
-                violation.before,
-            )?);
-        }
+        let all = |all: &[Violation<'_>]| -> Result<Vec<Shown>, String> {
+            all.iter().map(|one| self.shown(it, one.tried, &one.relation, one.before)).collect()
+        };
+        let (mut broken, mut violated) = (all(&sums.broken)?, all(&sums.violations)?);
         let Sums { counts, operators, mut relations, .. } = sums;
-        let raised: Vec<Shown> = it
-            .raised
-            .iter()
-            .filter(|raised| raised.passes)
-            .map(|raised| self.raised(it, raised))
-            .collect();
-        if !it.raised.is_empty() {
-            let (relation, checked) = (RAISED.to_owned(), it.raised.len());
-            relations.push(RelationCounts { relation, checked, violations: raised.len() });
+        let mut counts_of_raised =
+            RelationCounts { relation: RAISED.to_owned(), ..Default::default() };
+        for raised in &it.raised {
+            let is_broken = matches!(raised.observed, Observed::Error { .. });
+            counts_of_raised.broke += usize::from(is_broken);
+            counts_of_raised.checked += usize::from(!is_broken);
+            if is_broken {
+                broken.push(self.raised(it, raised));
+            } else if matches!(raised.observed, Observed::Scored { passed: true, .. }) {
+                counts_of_raised.violations += 1;
+                violated.push(self.raised(it, raised));
+            }
         }
-        violated.extend(raised);
+        relations.extend((!it.raised.is_empty()).then_some(counts_of_raised));
         let violations = violated.len();
         Ok(EvaluatorReport {
             counts,
@@ -346,26 +350,23 @@ impl Shower<'_> {
             before,
             after: tried.observed.score(),
             diff: diff(&old, &new),
-            error: match &tried.observed {
-                Observed::Error { error_type, message } => Some(format!("{error_type}: {message}")),
-                _ => None,
-            },
+            error: error(&tried.observed),
         })
     }
 
     /// Returns a failure that passes with a higher threshold.
     fn raised(&self, it: &Subjected, raised: &Raised) -> Shown {
-        let Raised { number, thresholds: [before, after], score, .. } = *raised;
-        let names = self.names.get(&number).cloned().unwrap_or_default();
+        let Raised { number, thresholds: [before, after], observed } = raised;
+        let names = self.names.get(number).cloned().unwrap_or_default();
         Shown {
             mutant: RAISED.to_owned(),
             case: names.case,
             trace_id: names.trace_id,
             expected: RAISED.to_owned(),
-            before,
-            after: score,
+            before: *before,
+            after: observed.score(),
             diff: format!("-  \"threshold\": {before},\n+  \"threshold\": {after},\n"),
-            error: None,
+            error: error(observed),
             again: self.command(it, &[]),
         }
     }

@@ -75,8 +75,14 @@ fn relations(report: &EvaluatorReport) -> Option<String> {
     let violated: Vec<String> = violated
         .map(|it| format!("{} violated in {} of {}", it.relation, it.violations, it.checked))
         .collect();
-    let outcome = if violated.is_empty() { "all hold".to_owned() } else { violated.join(", ") };
-    (all > 0).then(|| format!("Relations: {} compared, {outcome}", counted(all as u64, "score")))
+    let broke = report.relations.iter().filter(|it| it.broke > 0);
+    let broke: Vec<String> = broke
+        .map(|it| format!("{} broke in {} of {}", it.relation, it.broke, it.broke + it.checked))
+        .collect();
+    let outcomes = [violated, broke].concat();
+    let outcome = if outcomes.is_empty() { "all hold".to_owned() } else { outcomes.join(", ") };
+    let sentence = || format!("Relations: {} compared, {outcome}", counted(all as u64, "score"));
+    (all > 0 || !outcomes.is_empty()).then(sentence)
 }
 
 /// Returns the lists of damage that is shown, with their titles.
@@ -231,7 +237,7 @@ pub(crate) fn mutation_verdict(reports: &[EvaluatorReport], min_killed: Option<f
         "killed": sum(|it| it.counts.killed),
         "survived": sum(|it| it.counts.survived),
         "violations": sum(|it| it.violations),
-        "broke": sum(|it| it.counts.broke),
+        "broke": sum(|it| it.broken.len()),
     });
     last_line(&format!("{word}: {what}"), code, counts);
 }
@@ -254,7 +260,7 @@ fn part(report: &EvaluatorReport, min_killed: Option<f64>) -> String {
         }
         None => counted(counts.mutants as u64, "mutant"),
     }];
-    for (count, noun) in [(report.violations, "violation"), (counts.broke, "error")] {
+    for (count, noun) in [(report.violations, "violation"), (report.broken.len(), "error")] {
         if count > 0 {
             parts.push(counted(count as u64, noun));
         }

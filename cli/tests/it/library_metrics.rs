@@ -12,7 +12,7 @@ use std::{
 };
 
 use evaluator_test_support::recording;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Directory, Ran, finish, has, trace};
 
@@ -287,6 +287,45 @@ fn conversations_without_a_golden_case_are_not_evaluated() {
     let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(1);
     assert_eq!(ran.evaluations(0), ["works FAILED", "compares NOT_EVALUATED"]);
     assert!(ran.stderr.contains("there is no golden answer"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_turn_without_an_answer_is_measured_by_the_empty_one() {
+    let Some(directory) = with_libraries() else { return };
+    let ran = |unanswered: &[&str]| {
+        configure(&directory, &metric("Compares"));
+        let mut trace = directory.read("trace.json");
+        for answer in unanswered {
+            trace = without_answer(&trace, answer);
+        }
+        directory.file("trace.json", trace);
+        run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"])
+    };
+    let of = |ran: Ran| ran.json()["traces"][0]["metrics"][0].clone();
+    let metric = of(ran(&["There."]).exits(0));
+    assert_eq!(metric["per_invocation_scores"], json!([1.0, 0.0]), "{metric}");
+    let metric = of(ran(&["Here.", "There."]).exits(1));
+    assert_eq!((&metric["score"], &metric["eval_status"]), (&json!(0.0), &json!("FAILED")));
+}
+
+/// Takes an answer out of a recording.
+fn without_answer(trace: &str, answer: &str) -> String {
+    let mut trace: Value = serde_json::from_str(trace).unwrap();
+    let mut taken = 0;
+    for resource in trace["resourceSpans"].as_array_mut().unwrap() {
+        for scope in resource["scopeSpans"].as_array_mut().unwrap() {
+            for span in scope["spans"].as_array_mut().unwrap() {
+                let attributes = span["attributes"].as_array_mut().unwrap();
+                let before = attributes.len();
+                attributes.retain(|it| {
+                    it["key"] != "gen_ai.output.messages" || !it.to_string().contains(answer)
+                });
+                taken += before - attributes.len();
+            }
+        }
+    }
+    assert!(taken > 0, "{answer}");
+    trace.to_string()
 }
 
 #[test]

@@ -170,6 +170,34 @@ fn an_evaluator_that_breaks_kills_nothing() {
 }
 
 #[test]
+fn an_evaluator_that_breaks_where_nothing_must_matter_is_an_error() {
+    let fragile = "import json, sys
+document = json.load(sys.stdin)
+for turn in document['invocations']:
+    assert turn['user_content'] == turn['user_content'].strip(), 'white space'
+    assert not any(isinstance(it, float) for call in turn['intermediate_steps']['tool_calls'] for it in call['args'].values()), 'float'
+good = all(turn['final_response'] for turn in document['invocations'])
+print(json.dumps({'score': 1.0 if good else 0.0}))
+";
+    let directory = python(fragile, ", mutate: {kind: form}");
+    let options = ["--operators", "empty_answer"];
+    let report = tried(&directory, 3, &options);
+    assert_eq!((&report["broke"], &report["violations"]), (&json!(0), &json!(0)));
+    for name in ["white_space", "float_arguments"] {
+        let all = report["relations"].as_array().unwrap();
+        let relation = all.iter().find(|it| it["relation"] == name).unwrap();
+        assert_eq!((&relation["checked"], &relation["broke"]), (&json!(0), &json!(6)), "{name}");
+        let mut broken = report["broken"].as_array().unwrap().iter();
+        let first = broken.find(|it| it["expected"] == name).unwrap();
+        assert!(first["error"].as_str().unwrap().contains("AssertionError"), "{first}");
+    }
+    let ran = mutate(&directory, &options).exits(3).says("12 errors");
+    assert!(ran.stdout.contains("white_space broke in 6 of 6"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("all hold"), "{}", ran.stdout);
+    tried(&directory, 0, &[&options[..], &["--max-error-rate", "0.5"]].concat());
+}
+
+#[test]
 fn a_single_edit_is_tried_again() {
     let directory = python(CAREFUL, ", mutate: {kind: answer}");
     let report = tried(&directory, 0, &["--operators", "swap_answers,change_number"]);
@@ -458,4 +486,11 @@ fn a_raised_threshold_must_not_make_a_failure_pass() {
     assert_eq!((&raised["checked"], &raised["violations"]), (&json!(1), &json!(1)));
     assert_eq!(report["violated"][0]["case"], "case-0");
     tried(&directory, 0, &["--operators", "refuse", "--no-relations"]);
+    let fragile = text.replace("good =", "assert document['threshold'] == 0.5\ngood =");
+    directory.file("check.py", fragile);
+    let report = tried(&directory, 3, &["--operators", "refuse"]);
+    let relations = report["relations"].as_array().unwrap();
+    let raised = relations.iter().find(|it| it["relation"] == "raised_threshold").unwrap();
+    assert_eq!((&raised["checked"], &raised["broke"]), (&json!(0), &json!(1)));
+    assert_eq!(report["broken"][0]["expected"], "raised_threshold");
 }

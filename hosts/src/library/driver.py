@@ -80,6 +80,9 @@ class Conversation:
         self.turns = [Turn(turn, retrieval) for turn in document.get("invocations") or []]
         golden = document.get("expected_invocations")
         self.golden = None if golden is None else [Turn(turn, retrieval) for turn in golden]
+        for turn in self.turns:
+            # An agent that does not answer is measured by the empty answer, and not left out. A golden turn without one expects none.
+            turn.answer = turn.answer or ""
         for turn, expected in zip(self.turns, self.golden or []):
             turn.golden = expected
 

@@ -1,9 +1,10 @@
 //! Every operator: where it applies, and what it changes.
 
+use evaluator_json::to_python;
 use evaluator_mutation::{GOLDEN, Mutation, OPERATORS, Operator, RELATIONS, Subject};
 use evaluator_traces::conversation::Conversation;
 
-use crate::{conversation, edited, golden, seen, sites};
+use crate::{conversation, edited, golden, json, seen, sites};
 
 /// Returns the names of all places of an operator.
 fn places(operator: &str) -> Vec<String> {
@@ -178,6 +179,22 @@ fn an_order_to_the_judge_comes_with_damage_and_has_a_control_without_it() {
         assert!(starts(&with.user_text, &without.user_text), "{name}");
     }
     assert_eq!("refuse@1".parse::<Mutation>().unwrap().control(&subject), None);
+}
+
+#[test]
+fn integers_that_floats_cannot_hold_stay_as_they_are() {
+    let mut conversation = conversation();
+    let edited = |conversation: &Conversation| {
+        let subject = Subject { conversation, golden: None, other_answer: None };
+        let site = Operator::named("float_arguments").unwrap().sites(&subject);
+        let mutation = "float_arguments@1".parse::<Mutation>().unwrap();
+        site.first().and_then(|_| mutation.apply(&subject))
+    };
+    let [first, ..] = &mut conversation.turns[0].tool_calls[..] else { panic!() };
+    first.arguments = json(r#"{"least": -9223372036854775808, "small": -3}"#);
+    let changed = edited(&conversation).unwrap();
+    let arguments = to_python(&changed.turns[0].tool_calls[0].arguments);
+    assert!(arguments.contains("-9223372036854775808") && arguments.contains("-3.0"), "{arguments}");
 }
 
 #[test]

@@ -135,3 +135,33 @@ fn sums_have_rates_and_violations() {
     ];
     assert_eq!(violations, expected.map(|(name, relation)| (name.to_owned(), relation)));
 }
+
+#[test]
+fn errors_of_every_trial_are_counted() {
+    let error = Observed::Error { error_type: "exited".to_owned(), message: String::new() };
+    let down = Role::Damage(Effect::Down);
+    let tried: Vec<Tried> = [
+        ("empty_answer@1", Role::Control, None),
+        ("inject_judge@1#1", down, Some(0)),
+        ("white_space@1", Role::Relation, None),
+        ("golden@1", Role::Golden, None),
+        ("drop_call@1.1", Role::Control, None),
+        ("drop_call@1.1+rename_tool@1.1", Role::Pair, Some(4)),
+    ]
+    .into_iter()
+    .map(|(mutation, role, control)| Tried {
+        trial: Trial { conversation: 0, mutation: mutation.parse().unwrap(), role, control },
+        before: 1.0,
+        noise: 0.0,
+        observed: error.clone(),
+    })
+    .collect();
+    let sums = Sums::new(&tried, &[], true);
+    assert_eq!((sums.counts.broke, sums.violations.len()), (1, 0));
+    let broken: Vec<&str> = sums.broken.iter().map(|it| &*it.relation).collect();
+    let expected = ["injection", "no error", "white_space", "golden", "two_edits", "two_edits"];
+    assert_eq!(broken, expected);
+    let counts: Vec<(&str, usize)> =
+        sums.relations.iter().map(|it| (&*it.relation, it.broke)).collect();
+    assert_eq!(counts, [("injection", 1), ("white_space", 1), ("golden", 1), ("two_edits", 2)]);
+}

@@ -36,13 +36,12 @@ struct Passed {
 }
 
 /// A conversation that an evaluator fails, evaluated with a higher threshold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Raised {
     pub(super) number: usize,
     /// The thresholds before and now.
     pub(super) thresholds: [f64; 2],
-    pub(super) score: Option<f64>,
-    pub(super) passes: bool,
+    pub(super) observed: Observed,
 }
 
 /// An evaluator that is tried.
@@ -294,16 +293,11 @@ impl Laboratory<'_> {
                 *it.name == *evaluation.name
                     && it.failed.iter().take(MOST_RAISED).any(|of| *of == number)
             };
-            // An error is no failure that passes.
-            let is_asked = evaluation.error.is_none();
-            for it in
-                subjected.iter_mut().filter(is_meant).filter(|it| is_asked && is_tried(&&**it))
-            {
+            for it in subjected.iter_mut().filter(is_meant).filter(|it| is_tried(&&**it)) {
                 it.raised.push(Raised {
                     number,
                     thresholds: [it.threshold, raised(it.threshold)],
-                    score: evaluation.score,
-                    passes: evaluation.status == Status::Passed,
+                    observed: observation(evaluation),
                 });
             }
         })
