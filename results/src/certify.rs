@@ -47,19 +47,7 @@ pub fn certify(
     mut labels: Labels,
     settings: &AgreementSettings,
 ) -> Result<Certified, CertifyError> {
-    let has_parts = labels.labels.iter().any(|label| label.split.is_some());
-    if has_parts {
-        labels.labels.retain(|label| label.split.as_deref() == Some(TEST));
-        if labels.labels.is_empty() {
-            let reason = match labels.other_splits {
-                0 => "they have parts (`split`), and none is `test`",
-                _ => {
-                    "a certificate counts those of the part `test`, and --split excludes them; leave --split out"
-                }
-            };
-            return Err(unusable("labels", reason));
-        }
-    }
+    let has_parts = keep_test_part(&mut labels)?;
     let agreement = Agreement::new(report, Some(&labels), settings)?;
     let [found] = &agreement.evaluators[..] else {
         let names: Vec<&str> = agreement.evaluators.iter().map(|it| &*it.name).collect();
@@ -102,6 +90,24 @@ pub fn certify(
     counted.iter().for_each(|(_, is_good, passed)| certified.add(*is_good, *passed));
     let certificate = entry.certify(certified, kappa_of(&counted))?;
     Ok(Certified { certificate, further_recordings })
+}
+
+/// Keeps the labels of the part `test`. Returns whether labels have parts; without parts all are kept.
+fn keep_test_part(labels: &mut Labels) -> Result<bool, CertifyError> {
+    if labels.labels.iter().all(|label| label.split.is_none()) {
+        return Ok(false);
+    }
+    labels.labels.retain(|label| label.split.as_deref() == Some(TEST));
+    if !labels.labels.is_empty() {
+        return Ok(true);
+    }
+    let reason = match labels.other_splits {
+        0 => "they have parts (`split`), and none is `test`",
+        _ => {
+            "a certificate counts those of the part `test`, and --split excludes them; leave --split out"
+        }
+    };
+    Err(unusable("labels", reason))
 }
 
 /// Returns kappa of the cases that are counted, each with whether it is good and whether it passed.
