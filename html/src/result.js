@@ -5,6 +5,7 @@ const number = (it) => numeric(it ? count(it) : "");
 // An estimate with its interval, on an axis from `low` to 1.
 function estimate(it, name, low = 0) {
   if (!it) return soft("–");
+  if (it.se === 0) return soft(fixed(it.value));
   const shown = { ...it, value: it.value ?? it.rate };
   return [it.lower != null && plot(shown, [low, 1], null, "", `${name}: ${interval(shown)}`), soft(interval(shown), it.n != null && ` n = ${count(it.n)}`, it.of != null && ` ${it.killed} of ${it.of}`)];
 }

@@ -68,6 +68,8 @@ pub struct CertifiedLabels {
     pub bad: usize,
     /// Those of them that the evaluator failed.
     pub bad_failed: usize,
+    /// Conversations that are left out because as many people call them good as bad.
+    pub ties: u64,
 }
 
 /// A rate with its interval of 95 % confidence.
@@ -230,11 +232,11 @@ impl Certificate {
 }
 
 impl CertifiedLabels {
-    /// Creates counts without labels. `labels` is what their digest is of.
+    /// Creates counts without labels. `labels` is what their digest is of; `ties` conversations are left out.
     #[must_use]
-    pub fn new(split: Option<String>, labels: &impl Serialize) -> Self {
+    pub fn new(split: Option<String>, labels: &impl Serialize, ties: u64) -> Self {
         let digest = Digester::new("labels").json("labels", labels).finish();
-        Self { digest, split, good: 0, good_passed: 0, bad: 0, bad_failed: 0 }
+        Self { digest, split, good: 0, good_passed: 0, bad: 0, bad_failed: 0, ties }
     }
 
     /// Counts a case.
@@ -275,7 +277,7 @@ mod tests {
 
     fn labels([good, good_passed, bad, bad_failed]: [usize; 4]) -> CertifiedLabels {
         let digest = Digester::new("labels").finish();
-        CertifiedLabels { digest, split: None, good, good_passed, bad, bad_failed }
+        CertifiedLabels { digest, split: None, good, good_passed, bad, bad_failed, ties: 0 }
     }
 
     fn certificate(counts: [usize; 4]) -> Result<Certificate, CertificateError> {
@@ -304,6 +306,7 @@ mod tests {
             ("0.333333333", "0.9"),
             ("\"threshold\": 0.5", "\"threshold\": 0.6"),
             ("rules.py", "other.py"),
+            ("\"ties\": 0", "\"ties\": 1"),
             ("\"split\": null", "\"split\": \"test\""),
             ("\"threshold\": 0.5", "\"threshold\": 0.9, \"threshold\": 0.5"),
             ("\"good\": 25", "\"good\": 90, \"good\": 25"),

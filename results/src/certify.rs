@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use evaluator_statistics::{Estimate, clopper_pearson};
+use evaluator_statistics::{Estimate, Weights, clopper_pearson, kappa};
 
 use crate::{
     Agreement, AgreementError, AgreementSettings, Certificate, CertificateError, CertifiedLabels,
@@ -47,13 +47,7 @@ pub fn certify(
     mut labels: Labels,
     settings: &AgreementSettings,
 ) -> Result<Certified, CertifyError> {
-    let has_parts = labels.labels.iter().any(|label| label.split.is_some());
-    if has_parts {
-        labels.labels.retain(|label| label.split.as_deref() == Some(TEST));
-        if labels.labels.is_empty() {
-            return Err(unusable("labels", "they have parts (`split`), and none is `test`"));
-        }
-    }
+    let has_parts = keep_test_part(&mut labels)?;
     let agreement = Agreement::new(report, Some(&labels), settings)?;
     let [found] = &agreement.evaluators[..] else {
         let names: Vec<&str> = agreement.evaluators.iter().map(|it| &*it.name).collect();
@@ -91,10 +85,36 @@ pub fn certify(
     counted.sort_unstable();
     let labelled: Vec<(&str, bool)> =
         counted.iter().map(|(case, good, _)| (*case, *good)).collect();
-    let mut certified = CertifiedLabels::new(has_parts.then(|| TEST.to_owned()), &labelled);
+    let part = has_parts.then(|| TEST.to_owned());
+    let mut certified = CertifiedLabels::new(part, &labelled, found.ties);
     counted.iter().for_each(|(_, is_good, passed)| certified.add(*is_good, *passed));
-    let certificate = entry.certify(certified, found.kappa.map(|it| it.value))?;
+    let certificate = entry.certify(certified, kappa_of(&counted))?;
     Ok(Certified { certificate, further_recordings })
+}
+
+/// Keeps the labels of the part `test`. Returns whether labels have parts; without parts all are kept.
+fn keep_test_part(labels: &mut Labels) -> Result<bool, CertifyError> {
+    if labels.labels.iter().all(|label| label.split.is_none()) {
+        return Ok(false);
+    }
+    labels.labels.retain(|label| label.split.as_deref() == Some(TEST));
+    if !labels.labels.is_empty() {
+        return Ok(true);
+    }
+    let reason = match labels.other_splits {
+        0 => "they have parts (`split`), and none is `test`",
+        _ => {
+            "a certificate counts those of the part `test`, and --split excludes them; leave --split out"
+        }
+    };
+    Err(unusable("labels", reason))
+}
+
+/// Returns kappa of the cases that are counted, each with whether it is good and whether it passed.
+fn kappa_of(counted: &[(&str, bool, bool)]) -> Option<f64> {
+    let labels: Vec<f64> = counted.iter().map(|(_, is_good, _)| f64::from(*is_good)).collect();
+    let verdicts: Vec<f64> = counted.iter().map(|(.., passed)| f64::from(*passed)).collect();
+    kappa(&labels, &verdicts, &[0.0, 1.0], Weights::Equal).ok()?.kappa
 }
 
 /// Checks that as large a share of the labelled conversations passes as of all. If labels were chosen by what the evaluator says,

@@ -60,7 +60,7 @@ mod totals;
 pub use agreement::{
     Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
     KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, Sheet, SheetRow, SheetSettings,
-    UnmatchedLabel,
+    UnmatchedLabel, without_minus_zero,
 };
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};

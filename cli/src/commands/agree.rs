@@ -67,6 +67,13 @@ fn write_certificate(file: &Path, certified: &Certified) -> u8 {
             "the certificate rests on one recording of each case; {further} of them left out"
         ));
     }
+    let ties = certified.certificate.labels.ties;
+    if ties > 0 {
+        let ties = render::counted(ties, "conversation");
+        render::warning(&format!(
+            "the certificate leaves out {ties} about which as many people say one as the other"
+        ));
+    }
     let text = certified.certificate.to_text();
     CERTIFICATE.write(file, &text).map_or_else(broken, |()| exit::OK)
 }

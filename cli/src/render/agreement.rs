@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{
-    Agreement, Disagreement, Estimate, EvaluatorAgreement, KappaEstimate, LabelCounts, Verdict,
+    Agreement, Disagreement, Estimate, EvaluatorAgreement, LabelCounts, Verdict, without_minus_zero,
 };
 use evaluator_html::{Subject, write_result};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ fn summary(agreement: &Agreement) -> String {
         let name = one_line(&it.name);
         let figure = match (&it.min_kappa, it.kappa.as_ref().or(it.weighted_kappa.as_ref())) {
             (Some(min), _) => format!("kappa >= {}: {}", min.limit, min.reason),
-            (None, Some(kappa)) => format!("kappa {}", kappa_text(kappa)),
+            (None, Some(kappa)) => format!("kappa {}", kappa),
             (None, None) => "kappa is not defined".to_owned(),
         };
         let disagreements = counted(it.disagreements.len() as u64, "disagreement");
@@ -215,12 +215,12 @@ fn rows(evaluator: &EvaluatorAgreement) -> Vec<String> {
     }
     if let Some(kappa) = &evaluator.kappa {
         let raw = evaluator.agreement.as_ref().map(share).unwrap_or_default();
-        rows.push(format!("kappa {}; both say the same in {raw}", kappa_text(kappa)));
+        rows.push(format!("kappa {}; both say the same in {raw}", kappa));
     } else if let Some(raw) = &evaluator.agreement {
         rows.push(format!("kappa is not defined; both say the same in {}", share(raw)));
     }
     if let Some(kappa) = &evaluator.weighted_kappa {
-        rows.push(format!("kappa of the grades (quadratic weights) {}", kappa_text(kappa)));
+        rows.push(format!("kappa of the grades (quadratic weights) {}", kappa));
     }
     rows.extend(people(evaluator));
     let rates = [
@@ -250,8 +250,9 @@ fn rows(evaluator: &EvaluatorAgreement) -> Vec<String> {
         rows.push(format!("best threshold {:.2}{ends}{now}", best.threshold));
     }
     if let Some(it) = &evaluator.correlation {
-        let coefficient =
-            |value: Option<f64>| value.map_or("undefined".to_owned(), |it| format!("{it:.2}"));
+        let coefficient = |value: Option<f64>| {
+            value.map(without_minus_zero).map_or("undefined".to_owned(), |it| format!("{it:.2}"))
+        };
         let [spearman, kendall, pearson] =
             [it.spearman, it.kendall_tau_b, it.pearson].map(coefficient);
         rows.push(format!(
@@ -268,21 +269,16 @@ fn people(evaluator: &EvaluatorAgreement) -> Vec<String> {
         return Vec::new();
     };
     let shared = counted(raters.shared, "conversation");
-    let Some(alpha) = raters.alpha else {
+    let Some(alpha) = raters.alpha.map(without_minus_zero) else {
         return vec![format!("people say the same of all of the {shared} that several labelled")];
     };
     let mut rows = vec![format!(
         "people agree with each other: alpha {alpha:.2} over {shared} that several labelled"
     )];
-    if let Some(kappa) = &raters.evaluator {
-        let (value, name) = (kappa.value, one_line(&evaluator.name));
-        let (as_well, then) = match (kappa.upper < alpha, kappa.lower > alpha) {
-            (true, _) => ("less", "than"),
-            (_, true) => ("more", "than"),
-            _ => ("as well", "as"),
-        };
+    if let Some(kappa) = raters.evaluator {
+        let (kappa, name) = (without_minus_zero(kappa), one_line(&evaluator.name));
         rows.push(format!(
-            "{name} agrees with each of them ({value:.2}) {as_well} {then} they do with each other ({alpha:.2})"
+            "{name} with each of them: kappa about {kappa:.2}; they with each other: about {alpha:.2}"
         ));
     }
     rows
@@ -333,8 +329,4 @@ fn disagreement(it: &Disagreement) -> String {
 fn share(estimate: &Estimate) -> String {
     let Estimate { mean, interval, .. } = estimate;
     format!("{mean:.2} ({:.2} to {:.2})", interval.lower, interval.upper)
-}
-
-fn kappa_text(kappa: &KappaEstimate) -> String {
-    format!("{:.2} ({:.2} to {:.2})", kappa.value, kappa.lower, kappa.upper)
 }

@@ -255,6 +255,53 @@ fn labels_that_do_not_suffice_give_no_certificate() {
         (&certificate["labels"]["split"], &certificate["labels"]["good"]),
         (&json!("test"), &json!(25))
     );
+    let says = "a certificate counts those of the part `test`, and --split excludes them; leave --split out";
+    certify(&directory, &["--split", "dev"]).exits(2).says(says);
+}
+
+#[test]
+fn kappa_and_counts_of_a_certificate_are_of_the_same_cases_and_ties_are_said() {
+    let directory = directory();
+    // Two people, who are divided about the first two conversations.
+    let all = labels(CONVERSATIONS);
+    let lines = all.lines().skip(1).map(|line| format!("{line},Ana\n"));
+    let lines: String =
+        lines.chain(["t00,bad,Bo\n".to_owned(), "t01,good,Bo\n".to_owned()]).collect();
+    directory.file("labels.csv", format!("trace_id,label,rater\n{lines}"));
+    // The evaluator is wrong about one more conversation, which is a further recording of a case.
+    let spans: Vec<Value> = recording(CONVERSATIONS)
+        .lines()
+        .enumerate()
+        .map(|(number, line)| {
+            let mut span: Value = serde_json::from_str(line).unwrap();
+            let case = if number == 40 || number == 10 {
+                "same".to_owned()
+            } else {
+                format!("c{number:02}")
+            };
+            let attribute = json!({"key": "item", "value": {"stringValue": case}});
+            span["attributes"].as_array_mut().unwrap().push(attribute);
+            span
+        })
+        .collect();
+    let spans: String = spans.iter().map(|span| format!("{span}\n")).collect();
+    directory.file("t.json", spans);
+    run(&directory, &["--case-key", "item", "--save-run", "r.evalrun", "-o", "summary"]).exits(1);
+    certify(&directory, &[])
+        .exits(0)
+        .says("the certificate rests on one recording of each case; 1 further recording of them left out")
+        .says("the certificate leaves out 2 conversations about which as many people say one as the other");
+    let certificate: Value = serde_json::from_str(&directory.read("check.json")).unwrap();
+    let counts = &certificate["labels"];
+    let [good, good_passed, bad, bad_failed, ties] =
+        ["good", "good_passed", "bad", "bad_failed", "ties"]
+            .map(|key| counts[key].as_f64().unwrap());
+    assert_eq!([good, good_passed, bad, bad_failed, ties], [28.0, 26.0, 29.0, 26.0, 2.0]);
+    let all = good + bad;
+    let (passed, failed) = (good_passed + bad - bad_failed, bad_failed + good - good_passed);
+    let by_chance = (good * passed + bad * failed) / (all * all);
+    let kappa = ((good_passed + bad_failed) / all - by_chance) / (1.0 - by_chance);
+    assert!((certificate["kappa"].as_f64().unwrap() - kappa).abs() < 1e-8, "{certificate}");
 }
 
 #[test]

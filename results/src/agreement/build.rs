@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use evaluator_statistics::{Weights, kappa};
+
 use super::{
     matching::Matched,
-    measure::{Item, Measured, kappa_of_classes},
+    measure::{Item, Measured},
     model::{
         Agreement, AgreementError, AgreementSettings, EvaluatorAgreement, LabelCounts,
         RaterComment, UnmatchedLabel,
@@ -36,10 +38,14 @@ impl Agreement {
         });
         let names = names.as_ref().filter(|_| settings.with.is_none());
         let talks = Talks::read(report, names)?;
-        let number = |name: &String| known(&talks, name).map(|number| (number, name.clone()));
-        let chosen: Vec<(usize, String)> =
-            settings.evaluators.iter().map(number).collect::<Result<_, _>>()?;
-        let with = settings.with.as_ref().map(number).transpose()?;
+        let named = |number: usize| (number, talks.evaluators[number].clone());
+        let chosen: Vec<_> = known(&talks, &settings.evaluators)?.into_iter().map(named).collect();
+        let with = known(&talks, settings.with.as_slice())?.into_iter().map(named).next();
+        if let Some((_, name)) = with.as_ref().filter(|it| chosen.contains(it)) {
+            return Err(AgreementError::Nothing(format!(
+                "`{name}` would be compared with itself; --with names another evaluator than --evaluator"
+            )));
+        }
         let mut agreement = Self {
             labels: None,
             conversations: talks.all.len() as u64,
@@ -121,12 +127,19 @@ impl Agreement {
     }
 }
 
-/// Returns the number of an evaluator.
-pub(super) fn known(talks: &Talks, name: &str) -> Result<usize, AgreementError> {
-    talks.evaluators.iter().position(|it| it == name).ok_or_else(|| {
-        let names = talks.evaluators.join(", ");
-        AgreementError::Nothing(format!("the run has no evaluator `{name}`; it has {names}"))
-    })
+/// Returns the numbers of evaluators, each once.
+pub(super) fn known(talks: &Talks, wanted: &[String]) -> Result<Vec<usize>, AgreementError> {
+    let mut numbers = Vec::new();
+    for name in wanted {
+        let number = talks.evaluators.iter().position(|it| it == name).ok_or_else(|| {
+            let names = talks.evaluators.join(", ");
+            AgreementError::Nothing(format!("the run has no evaluator `{name}`; it has {names}"))
+        })?;
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    Ok(numbers)
 }
 
 fn notes(talks: &Talks) -> Vec<String> {
@@ -202,7 +215,8 @@ fn against_people(
     let grades = ratings.are_graded.then(|| ratings.grades());
     let mut agreement = measured.finish(grades.as_deref(), settings);
     if let Some(raters) = agreement.raters.as_mut().filter(|it| it.alpha.is_some()) {
-        raters.evaluator = kappa_of_classes(&labels, &verdicts, settings.confidence);
+        let found = kappa(&labels, &verdicts, &[0.0, 1.0], Weights::Equal);
+        raters.evaluator = found.ok().and_then(|it| it.kappa);
     }
     agreement
 }

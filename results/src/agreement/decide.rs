@@ -25,8 +25,8 @@ pub(super) fn decide(
     let Some(kappa) = kappa else {
         return undecided("kappa is not defined, because both always say the same".to_owned());
     };
-    let KappaEstimate { value, lower, upper, .. } = kappa;
-    let reason = format!("kappa is {value:.2} ({lower:.2} to {upper:.2})");
+    let KappaEstimate { lower, upper, .. } = kappa;
+    let reason = format!("kappa is {kappa}");
     let verdict = match (*lower >= limit, *upper < limit) {
         (true, _) => Verdict::Pass,
         (_, true) => Verdict::Fail,

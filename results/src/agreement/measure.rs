@@ -138,7 +138,8 @@ fn classes(agreement: &mut EvaluatorAgreement, settings: &AgreementSettings) {
     agreement.f1 = rates.and_then(|it| it.f1);
     agreement.balanced_accuracy = rates.and_then(|it| it.balanced_accuracy);
     agreement.mcc = rates.and_then(|it| it.mcc);
-    agreement.kappa = kappa_of_classes(&classes, &verdicts, confidence);
+    let found = kappa(&classes, &verdicts, &[0.0, 1.0], Weights::Equal).ok();
+    agreement.kappa = found.and_then(|it| with_interval(it, confidence));
     agreement.auroc = auroc(&labels, &scores, confidence).ok();
     agreement.best_threshold =
         best_threshold(&labels, &scores, settings.seed, RESAMPLES, confidence).ok();
@@ -155,16 +156,6 @@ fn graded(agreement: &mut EvaluatorAgreement, grades: &[f64], confidence: f64) {
         let found = kappa(&labels, &scores, grades, Weights::Quadratic).ok();
         agreement.weighted_kappa = found.and_then(|it| with_interval(it, confidence));
     }
-}
-
-/// Returns kappa of two lists of classes, with its interval.
-pub(super) fn kappa_of_classes(
-    labels: &[f64],
-    verdicts: &[f64],
-    confidence: f64,
-) -> Option<KappaEstimate> {
-    let found = kappa(labels, verdicts, &[0.0, 1.0], Weights::Equal).ok()?;
-    with_interval(found, confidence)
 }
 
 fn with_interval(kappa: Kappa, confidence: f64) -> Option<KappaEstimate> {

@@ -1,6 +1,6 @@
 //! The agreement of evaluators with people, as data.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use evaluator_json::Value;
 use evaluator_statistics::{Estimate, Interval, Refusal, Verdict};
@@ -179,7 +179,8 @@ pub struct Raters {
     pub alpha: Option<f64>,
     /// Kappa of the evaluator with each of the labels of these conversations by itself, to be held against `alpha`: the majority of
     /// people is a better reference than one of them, and ties are not in it. `None` if `alpha` is, and for grades without classes.
-    pub evaluator: Option<KappaEstimate>,
+    /// It has no interval: labels of one conversation are not independent.
+    pub evaluator: Option<f64>,
 }
 
 /// Kappa with its interval.
@@ -194,6 +195,21 @@ pub struct KappaEstimate {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
+}
+
+/// Shows two decimals; the interval only if there is a standard error.
+impl fmt::Display for KappaEstimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [value, lower, upper] = [self.value, self.lower, self.upper].map(without_minus_zero);
+        write!(f, "{value:.2}")?;
+        if self.se > 0.0 { write!(f, " ({lower:.2} to {upper:.2})") } else { Ok(()) }
+    }
+}
+
+/// Returns the number, or 0 if two decimals would show it as `-0.00`.
+#[must_use]
+pub fn without_minus_zero(number: f64) -> f64 {
+    if number.abs() < 0.005 { 0.0 } else { number }
 }
 
 /// A lower limit of kappa, decided.

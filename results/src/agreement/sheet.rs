@@ -77,8 +77,7 @@ impl Sheet {
     /// An evaluator is not in the run, no conversation has a verdict, or a chosen one has no transcript.
     pub fn new(report: &Report, settings: &SheetSettings) -> Result<Self, AgreementError> {
         let talks = Talks::read(report, Some(&HashSet::new()))?;
-        let chosen: Vec<usize> =
-            settings.evaluators.iter().map(|name| known(&talks, name)).collect::<Result<_, _>>()?;
+        let chosen = known(&talks, &settings.evaluators)?;
         let evaluators = match chosen.is_empty() {
             true => (0..talks.evaluators.len()).collect(),
             false => chosen,

@@ -102,7 +102,7 @@ fn several_people_decide_by_majority_and_ties_are_left_out() {
     // Of the seven labels, five say what the evaluator says; three are passes, of five of its verdicts.
     let (same, by_chance) = (5.0 / 7.0, (3.0 * 5.0 + 4.0 * 2.0) / 49.0);
     let expected = (same - by_chance) / (1.0 - by_chance);
-    assert!((raters.evaluator.unwrap().value - expected).abs() < 1e-12);
+    assert!((raters.evaluator.unwrap() - expected).abs() < 1e-12);
     let expected =
         Confusion { true_positives: 1, false_positives: 0, false_negatives: 1, true_negatives: 1 };
     assert_eq!(judge.confusion, Some(expected));
@@ -254,4 +254,17 @@ fn evaluators_are_held_against_each_other_without_labels() {
     assert_eq!(judge.disagreements[0].comments[0].rater.as_deref(), Some("other"));
     let json = found.to_json().unwrap();
     assert!(json.get("labels").unwrap().is_null());
+}
+
+#[test]
+fn kappa_is_shown_without_a_sign_of_zero_and_without_an_interval_that_is_none() {
+    let kappa = |value, se| KappaEstimate { value, se, lower: value - se, upper: value + se };
+    for (found, shown) in [
+        (kappa(1.0, 0.0), "1.00"),
+        (kappa(-0.004, 0.0), "0.00"),
+        (kappa(-0.004, 0.001), "0.00 (-0.01 to 0.00)"),
+        (kappa(-0.25, 0.5), "-0.25 (-0.75 to 0.25)"),
+    ] {
+        assert_eq!(found.to_string(), shown);
+    }
 }

@@ -23,7 +23,7 @@ impl Meanings {
     ///
     /// # Errors
     ///
-    /// The text is another one.
+    /// The text is another one, or the word has a meaning already. Words for classes may become grades.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         let (word, meaning) = text
             .rsplit_once('=')
@@ -34,6 +34,12 @@ impl Meanings {
         let word = word.trim();
         if word.is_empty() {
             return Err("the word before the `=` is missing".to_owned());
+        }
+        if let (Some(LabelValue::Class(_)), LabelValue::Class(_)) = (known(word), value) {
+            return Err(format!("`{word}` has a meaning already; only a number can replace it"));
+        }
+        if let Some(LabelValue::Number(_)) = known(word) {
+            return Err(format!("`{word}` is a number, which has a meaning already"));
         }
         self.0.push((word.to_lowercase(), value));
         Ok(())

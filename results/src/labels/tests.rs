@@ -166,7 +166,17 @@ fn words_of_the_user_are_labels() {
     let text = "case,label\na,PARTLY\nb,wrong\nc,a=b\n";
     let labels = read_with("l.csv", text, &meanings).unwrap();
     assert_eq!(said(&labels), ["l.csv:2 a||0.5||", "l.csv:3 b||fail||", "l.csv:4 c||1||"]);
-    for (text, message) in [("x", "WORD=MEANING"), ("x=maybe", "`maybe`"), ("=1", "missing")] {
+    meanings.add("good=5").unwrap();
+    let labels = read_with("l.csv", "case,label\na,good\n", &meanings).unwrap();
+    assert_eq!(said(&labels), ["l.csv:2 a||5||"]);
+    for (text, message) in [
+        ("x", "WORD=MEANING"),
+        ("x=maybe", "`maybe`"),
+        ("=1", "missing"),
+        ("pass=fail", "`pass` has a meaning already"),
+        ("NO=no", "`NO` has"),
+        ("1=0", "`1` is a number"),
+    ] {
         assert!(meanings.add(text).unwrap_err().contains(message), "{text}");
     }
 }

@@ -65,6 +65,7 @@ fn commands_that_compare_nothing_say_what_is_missing() {
         ),
         (&["labels.csv", "run.evalrun", "--with", "x"], "the run has no evaluator `x`"),
         (&["labels.csv", "run.evalrun", "--label", "x"], "write WORD=MEANING"),
+        (&["labels.csv", "run.evalrun", "--label", "pass=fail"], "`pass` has a meaning already"),
         (
             &["labels.csv", "run.evalrun", "-o", "xml"],
             "there is no form `xml`; the forms are table, json, markdown",

@@ -51,7 +51,7 @@ fn an_evaluator_is_held_against_labels_with_both_reasons_of_disagreements() {
         "check against 2 people: 4 conversations\n",
         "  kappa 0.00 (-0.98 to 0.98); both say the same in 0.50 (0.07 to 0.93)\n",
         "  people agree with each other: alpha 0.53 over 4 conversations that several labelled\n",
-        "  check agrees with each of them (0.25) as well as they do with each other (0.53)\n",
+        "  check with each of them: kappa about 0.25; they with each other: about 0.53\n",
         "  true positive rate 0.50 (0.01 to 0.99), of the 2 that people pass\n",
         "  true negative rate 0.50 (0.01 to 0.99), of the 2 that people fail\n",
         "  conversations left out: 1 about which as many people say one as the other, 1 without a label\n",
@@ -76,6 +76,7 @@ fn an_evaluator_is_held_against_labels_with_both_reasons_of_disagreements() {
     assert_eq!(names, ["check", "response_match_score"]);
     let check = &all["evaluators"][0];
     assert_eq!(check["confusion"]["false_positives"], 1);
+    assert_eq!(check["raters"]["evaluator"], 0.25);
     assert_eq!(check["disagreements"][0]["comments"][0]["comment"], "never booked");
     assert_eq!(check["best_threshold"]["value"], 1.0);
     assert_eq!((&all["labels"]["unmatched"], &all["conversations"]), (&1.into(), &6.into()));
@@ -110,7 +111,7 @@ fn a_limit_of_kappa_passes_fails_or_stays_open() {
         &labels(0, 70),
         "0.9",
         0,
-        "PASSED: check kappa >= 0.9: kappa is 1.00 (1.00 to 1.00), 0 disagreements in 70",
+        "PASSED: check kappa >= 0.9: kappa is 1.00, 0 disagreements in 70",
     );
     ask(&labels(2, 70), "0.9", 1, "FAILED: check kappa >= 0.9: kappa is 0.43");
     ask(&labels(2, 70), "0.4", 4, "INCONCLUSIVE: check kappa >= 0.4: kappa is 0.43");
@@ -152,6 +153,14 @@ fn evaluators_are_held_against_each_other_without_labels() {
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{}", ran.stdout);
     }
+    let itself = [&with[..], &["--evaluator", "response_match_score"]].concat();
+    directory
+        .evaluator(&itself)
+        .exits(2)
+        .says("`response_match_score` would be compared with itself");
+    let twice = [&with[..], &["--evaluator", "check", "--evaluator", "check"]].concat();
+    let ran = directory.evaluator(&twice).exits(0);
+    assert_eq!(ran.stdout.matches("check against").count(), 1, "{}", ran.stdout);
     let both = agree(&directory, "case,label\ncase-0,pass\n", &with[2..]).exits(0);
     for line in [
         "check against labels: 1 ",

@@ -290,7 +290,7 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
 
 /// A certificate with this many of 25 good cases passed and of 25 bad ones failed.
 fn certificate(good_passed: usize, bad_failed: usize) -> Certificate {
-    let mut labels = crate::CertifiedLabels::new(None, &"labels");
+    let mut labels = crate::CertifiedLabels::new(None, &"labels", 0);
     (0..25).for_each(|case| labels.add(true, case < good_passed));
     (0..25).for_each(|case| labels.add(false, case >= bad_failed));
     Certificate::new(("check", "judge", 0.5), Default::default(), labels, Some(0.8)).unwrap()
