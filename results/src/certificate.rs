@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evaluator_json::{ParseErrorKind, ParseOptions, RepeatedKeys};
 use evaluator_statistics::{JudgeRates, LEAST_LABELS, LabelCounts, Refusal};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -169,6 +170,15 @@ impl Certificate {
         let unreadable = |error| CertificateError::Unreadable { file: file.to_owned(), error };
         let unknown = |reason| CertificateError::Unknown { file: file.to_owned(), reason };
         let text = fs::read(file).map_err(unreadable)?;
+        // Of a key that is there twice, a person reads the first value and a program takes the last.
+        let options =
+            ParseOptions { repeated_keys: RepeatedKeys::Reject, ..ParseOptions::default() };
+        let strict = str::from_utf8(&text).map(|text| evaluator_json::parse(text, &options));
+        if let Ok(Err(error)) = strict
+            && error.kind == ParseErrorKind::RepeatedKey
+        {
+            return Err(CertificateError::Edited(file.to_owned()));
+        }
         let read = serde_json::from_slice::<serde_json::Value>(&text);
         let value = read.map_err(|error| unknown(error.to_string()))?;
         match value["version"].as_u64() {
@@ -295,6 +305,8 @@ mod tests {
             ("\"threshold\": 0.5", "\"threshold\": 0.6"),
             ("rules.py", "other.py"),
             ("\"split\": null", "\"split\": \"test\""),
+            ("\"threshold\": 0.5", "\"threshold\": 0.9, \"threshold\": 0.5"),
+            ("\"good\": 25", "\"good\": 90, \"good\": 25"),
         ] {
             let changed = text.replace(from, to);
             assert_ne!(changed, text, "{from}");

@@ -359,7 +359,7 @@ async function attack(bypass) {
     check(said.filter((it) => it === payload).length >= 2, `${how}: user and agent are shown literally: ${payload}`);
     check((await page.$$eval(".call b", (names) => names.map((it) => it.textContent))).includes(payload), `${how}: the name of a tool is shown literally: ${payload}`);
     check((await page.$$eval(".evaluation > div", (boxes) => boxes.map((it) => it.textContent))).includes(payload.trim()), `${how}: the reason of an evaluator is shown literally: ${payload}`);
-    check((await page.$$eval(".evaluation .pre", (boxes) => boxes.map((it) => it.textContent))).some((it) => it.includes(payload)), `${how}: standard error is shown literally: ${payload}`);
+    check((await page.$$eval(".evaluation .pre", (boxes) => boxes.map((it) => it.textContent))).some((it) => it.includes(payload.trim())), `${how}: standard error is shown literally: ${payload}`);
     await go(page, caseHash(payload + "!"));
     check((await text(page)).includes(payload + "!"), `${how}: the name in the address is shown literally: ${payload}`);
     await isClean(page, `${how}, address ${payload}`);

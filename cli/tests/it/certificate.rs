@@ -205,6 +205,10 @@ fn a_certificate_that_cannot_be_used_ends_the_run_before_anything_is_evaluated()
     configure(&directory, &format!("{other}, certificate: check.json}}"));
     let ran = run(&directory, &[]).exits(2);
     assert!(ran.stderr.contains("is a certificate of `check`, not of `other`"), "{}", ran.stderr);
+    std::fs::create_dir(directory.join("folder")).unwrap();
+    configure(&directory, &format!("{ENTRY}, certificate: folder}}"));
+    let ran = run(&directory, &[]).exits(2);
+    assert!(ran.stderr.contains("folder is not a file"), "{}", ran.stderr);
     configure(&directory, &format!("{ENTRY}, certificate: gone.json}}"));
     let ran = run(&directory, &[]).exits(2);
     assert!(

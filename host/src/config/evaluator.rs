@@ -223,6 +223,10 @@ fn read_certificate(
 ) -> Option<Arc<Certificate>> {
     let path = reader.paths.read(field, PathKind::File)?;
     if !reader.paths.is_file(&path) {
+        if reader.paths.exists(&path) {
+            let message = format!("{} is not a file", path.display());
+            return field.add(message).hint(CERTIFY).none();
+        }
         return None;
     }
     match Certificate::read(&path, evaluator) {

@@ -99,6 +99,11 @@ impl Paths {
         self.directory.is_some() && path.is_file()
     }
 
+    /// Returns true for anything that exists; false if nothing is known about files.
+    pub(super) fn exists(&self, path: &Path) -> bool {
+        self.directory.is_some() && path.exists()
+    }
+
     /// Returns the file of a Python module next to the configuration, or `None` if it does not exist.
     pub(super) fn python_module(&self, module: &str) -> Option<PathBuf> {
         let path = self.directory.as_ref()?.join(python_file(module));

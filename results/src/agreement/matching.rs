@@ -20,11 +20,11 @@ pub(super) struct Matched<'l> {
 type Key<'l> = (Option<&'l str>, Option<&'l str>);
 
 impl<'l> Matched<'l> {
-    /// Finds the conversation of each label: by its trace id, else by the id of its case.
+    /// Finds the conversation of each label.
     ///
     /// # Errors
     ///
-    /// No label matches, one person labelled a conversation twice, or a case has several conversations.
+    /// No label matches, one names two conversations, one person labelled a conversation twice, or a case has several conversations.
     pub(super) fn new(labels: &'l [Label], talks: &Talks) -> Result<Self, AgreementError> {
         let mut matched = Self { labels: BTreeMap::new(), unmatched: Vec::new() };
         let mut seen: HashMap<(usize, Key<'l>), &Label> = HashMap::new();
@@ -46,16 +46,31 @@ impl<'l> Matched<'l> {
     }
 }
 
+/// Returns the conversation of a label: that of its trace id if it has one, else that of its case.
 fn find(label: &Label, talks: &Talks) -> Result<Option<usize>, LabelError> {
     let trace = |id: &str| talks.by_trace.get(id).copied();
-    if let Some(number) = label.trace_id.as_deref().and_then(trace) {
-        return Ok(Some(number));
+    let of_case = |case: &str| match talks.by_case.get(case) {
+        Some(numbers) => numbers.clone(),
+        None => trace(case).into_iter().collect(),
+    };
+    let named = label.case.as_deref().map(|case| (case, of_case(case)));
+    if let Some(id) = label.trace_id.as_deref() {
+        // Its case may be in the run by another recording, which is not the labelled one.
+        let Some(number) = trace(id) else { return Ok(None) };
+        return match named {
+            Some((case, numbers)) if !numbers.is_empty() && !numbers.contains(&number) => {
+                Err(label.place.error(format!(
+                    "trace id `{id}` is a conversation of `{}`, and case `{case}` is another one",
+                    talks.all[number].case
+                )))
+            }
+            _ => Ok(Some(number)),
+        };
     }
-    let Some(case) = label.case.as_deref() else { return Ok(None) };
-    match talks.by_case.get(case).map(Vec::as_slice) {
-        None => Ok(trace(case)),
-        Some([number]) => Ok(Some(*number)),
-        Some(several) => Err(label.place.error(format!(
+    match named.as_ref().map(|(case, numbers)| (case, numbers.as_slice())) {
+        None | Some((_, [])) => Ok(None),
+        Some((_, [number])) => Ok(Some(*number)),
+        Some((case, several)) => Err(label.place.error(format!(
             "case `{case}` has {} conversations in the run; say by `trace_id` which of them is labelled",
             several.len()
         ))),

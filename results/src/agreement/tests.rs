@@ -198,6 +198,25 @@ fn contradictory_and_unclear_labels_are_refused_with_their_line() {
 }
 
 #[test]
+fn a_label_with_a_trace_id_is_about_no_other_conversation() {
+    let report = judged(&[Some(1.0), Some(1.0)]);
+    let text = "case,trace_id,label\nc0,gone,fail\nc1,t1,pass\nelsewhere,t0,pass\n";
+    let found = agreement(&report, text).unwrap();
+    let counts = found.labels.as_ref().unwrap();
+    assert_eq!((counts.unmatched, &*counts.unmatched_labels[0].name), (1, "gone"));
+    let judge = &found.evaluators[0];
+    assert_eq!((judge.compared, judge.disagreements.len()), (2, 0));
+    for case in ["c0", "t0"] {
+        let error =
+            agreement(&report, &format!("case,trace_id,label\n{case},t1,pass\n")).unwrap_err();
+        let expected = format!(
+            "l.csv:2: trace id `t1` is a conversation of `c1`, and case `{case}` is another one"
+        );
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
 fn kappa_is_decided_only_with_thirty_labels_of_each_class() {
     let verdict = |passes: usize, failures: usize, wrong: usize, limit: f64| {
         let scores: Vec<Option<f64>> = (0..passes + failures)

@@ -111,7 +111,7 @@ impl Label {
     /// Name by which the file identifies the conversation.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.case.as_deref().or(self.trace_id.as_deref()).unwrap_or_default()
+        self.trace_id.as_deref().or(self.case.as_deref()).unwrap_or_default()
     }
 }
 

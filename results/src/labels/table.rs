@@ -12,7 +12,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// It is not CSV, has no column with labels, or a row cannot be used.
+/// It is not CSV, a quote is not closed, it has no column with labels, or a row cannot be used.
 pub(super) fn read(
     file: &Arc<Path>,
     text: &str,
@@ -20,6 +20,10 @@ pub(super) fn read(
     labels: &mut Labels,
 ) -> Result<(), LabelError> {
     let place = |line: usize| LabelPlace { file: Arc::clone(file), at: At::Line(line) };
+    if let Some(quote) = open_quote(text.as_bytes()) {
+        let line = Lines { text: text.as_bytes(), byte: 0, line: 1 }.of_record_from(quote);
+        return Err(place(line).error("a quote opens here and is not closed"));
+    }
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let mut lines = Lines { text: text.as_bytes(), byte: 0, line: 1 };
     let mut row = csv::StringRecord::new();
@@ -93,6 +97,27 @@ fn message(error: &csv::Error) -> String {
         ),
         _ => error.to_string(),
     }
+}
+
+/// Returns the position of a quote that is not closed: the rest of the file would be one cell without an error.
+fn open_quote(text: &[u8]) -> Option<usize> {
+    let (mut open, mut is_start) = (None, true);
+    let mut bytes = text.iter().enumerate().peekable();
+    while let Some((at, byte)) = bytes.next() {
+        match (open, byte) {
+            (Some(_), b'"') => {
+                // Two quotes in a quoted cell are one quote of the text.
+                if bytes.next_if(|(_, next)| **next == b'"').is_none() {
+                    open = None;
+                }
+            }
+            (Some(_), _) => {}
+            (None, b'"') if is_start => open = Some(at),
+            (None, _) => {}
+        }
+        is_start = open.is_none() && matches!(byte, b',' | b'\n' | b'\r');
+    }
+    open
 }
 
 /// Counts lines up to the start of records.

@@ -172,6 +172,14 @@ fn words_of_the_user_are_labels() {
 }
 
 #[test]
+fn quotes_that_are_closed_or_open_no_cell_are_text() {
+    let text = "case,label,comment\na,pass,5\" wide\r\nb,\"fail\",\"he said \"\"no\"\"\"\nc,pass,\"\"\nd,pass,\"x\"y\"\n";
+    let labels = read("l.csv", text).unwrap();
+    let comments: Vec<_> = labels.labels.iter().map(|it| it.comment.as_deref()).collect();
+    assert_eq!(comments, [Some("5\" wide"), Some("he said \"no\""), None, Some("xy\"")]);
+}
+
+#[test]
 fn what_is_no_label_is_refused_with_its_position() {
     for (name, text, message) in [
         ("l.csv", "case,label\na,pass\n\nb,maybe\n", "l.csv:4: `maybe` is not a label"),
@@ -182,6 +190,12 @@ fn what_is_no_label_is_refused_with_its_position() {
             "case,label\na,pass,x\n",
             "l.csv:2: the row has 3 cells, and the first line names 2",
         ),
+        (
+            "l.csv",
+            "case,label,comment\na,pass,\"x\ny\"\nb,pass,\"a\nc,fail,\n",
+            "l.csv:4: a quote opens here and is not closed",
+        ),
+        ("l.csv", "case,label\na,\"pass\"\"", "l.csv:2: a quote opens here and is not closed"),
         ("l.csv", "case;label\na;pass\n", "l.csv:1: the columns are separated by ;"),
         ("l.csv", "case\tlabel\na\tpass\n", "l.csv:1: the columns are separated by tabs"),
         (

@@ -27,6 +27,14 @@ fn labels_that_cannot_be_used_are_refused_with_their_line() {
             "case,label,evaluator\ncase-0,pass,quality\n",
             "labels are about quality, which is not compared; --about NAME",
         ),
+        (
+            "case,label,comment\ncase-0,pass,\"a\ncase-1,fail,\n",
+            "labels.csv:2: a quote opens here and is not closed",
+        ),
+        (
+            "case,trace_id,label\ncase-0,t0,pass\ncase-0,t1,pass\n",
+            "labels.csv:3: trace id `t1` is a conversation of `case-1`, and case `case-0` is another one",
+        ),
         ("case;label\ncase-0;pass\n", "labels.csv:1: the columns are separated by ;"),
         ("", "labels.csv: the file is empty"),
     ] {

@@ -50,7 +50,7 @@ fn graders_of_openai_are_checked() {
         "c.yaml:4:14: `threshold` must be in 0..=1, not 2",
         "c.yaml:5:12: `timeout` must be a whole number of seconds, at least 1 (for example 30)",
         "c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, execution, threshold, timeout, base_url, \
-         api_key_env, judge, grader, missing_turns, repeat, gate)",
+         api_key_env, judge, grader, missing_turns, repeat, gate, certificate, mutate)",
         "c.yaml:9:24: `evaluation_metric` must be one of fuzzy_match, bleu, ",
         "not `rouge_6` (did you mean `rouge_1`?)",
         "c.yaml:10:16: `reference` refers to `{{ item.exp }}`, but `item` has no `exp` (it has actual_response, \

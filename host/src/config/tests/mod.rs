@@ -141,7 +141,7 @@ fn every_problem_is_reported_with_its_place() {
         "c.yaml:5:5: unknown key `treshold` in this evaluator (did you mean `threshold`?)\n\
          c.yaml:6:14: `timeout` must be a whole number of seconds, at least 1 (for example 30)\n\
          c.yaml:7:11: two evaluators are called `polite`; the first one is in line 2\n\
-         c.yaml:8:11: `type` must be one of builtin, code, remote, openai_eval, llm_judge, linked, not `biultin` (did you mean `builtin`?)\n\
+         c.yaml:8:11: `type` must be one of builtin, code, remote, openai_eval, llm_judge, linked, metric, not `biultin` (did you mean `builtin`?)\n\
          c.yaml:9:5: the key `name` is missing in this evaluator\n\
          c.yaml:10:11: `path` must be text, not a number (put it in quotes if it is meant as text)\n\
          c.yaml:11:1: unknown key `group_bi` in the configuration (did you mean `group_by`?)"
@@ -226,7 +226,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns, repeat, gate)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns, repeat, gate, certificate, mutate)",
         ),
         (
             "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
@@ -254,7 +254,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: safety_v1, type: builtin, path: a.py}]",
-            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns, repeat, gate)",
+            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns, repeat, gate, certificate, mutate)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
