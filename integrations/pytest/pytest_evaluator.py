@@ -265,7 +265,7 @@ def called(function, turns, threshold, config):
     if not isinstance(scores, list) or len(scores) not in (0, len(turns)) or status not in (None, "PASSED", "FAILED", "NOT_EVALUATED"):
         raise EvaluatorError(f"bad_answer: not a score for each turn, or another status than PASSED, FAILED, NOT_EVALUATED: {answer}")
     for it in [score, *(it for it in scores if it is not None)]:
-        if isinstance(it, bool) or not isinstance(it, (int, float)) or not 0 <= it <= 1:
+        if isinstance(it, bool) or not isinstance(it, (int, float)) or it - it != 0 or it is score and not 0 <= it <= 1:
             raise EvaluatorError(f"bad_answer: the score {it!r} is not a number from 0 to 1")
     outcome = status.lower() if status else "passed" if score >= threshold else "failed"
     return Result(answer, score=score, outcome=outcome, reason=answer.get("reason", ""))

@@ -133,7 +133,7 @@ def test_a_function_is_tried_on_turns(evaluate):
 
 @pytest.mark.parametrize("answer", [
     None, {}, {"error": "why"}, {"score": 1, "error": {"kind": "x", "message": "y"}}, {"score": 1, "error": {}}, {"status": "NOT_EVALUATED"},
-    {"score": 1, "status": "passed"}, {"score": 1, "per_invocation_scores": [1.0]}, {"score": 1, "per_invocation_scores": [1.0, 1.5]}])
+    {"score": 1, "status": "passed"}, {"score": 1, "per_invocation_scores": [1.0]}, {"score": 1, "per_invocation_scores": [1.0, "x"]}])
 def test_a_function_breaks_as_its_program_does(command, evaluate, tmp_path, answer):
     path = tmp_path / "program.py"
     path.write_text(SAYS.format(json.dumps(answer).replace("null", "None")))

@@ -45,7 +45,7 @@ pub struct Counts {
     pub false_alarms: usize,
     /// Those with which the evaluator broke.
     pub broke: usize,
-    /// Share of those that were killed, of those that have to be and did not break; `None` if there are none.
+    /// Share of those that were killed, of those that have to be, also if the evaluator broke; `None` if there are none.
     pub kill_rate: Option<Rate>,
 }
 
@@ -75,7 +75,7 @@ impl Counts {
             Outcome::FalseAlarm => &mut self.false_alarms,
             Outcome::Broke => &mut self.broke,
         } += 1;
-        if has_to_fall && outcome != Outcome::Broke {
+        if has_to_fall {
             rate.0 += usize::from(outcome == Outcome::Killed);
             rate.1 += 1;
         }

@@ -103,7 +103,7 @@ fn calls_are_damaged() {
         let calls = edited.turns[0]
             .tool_calls
             .iter()
-            .map(|call| format!("{}({})", call.name, evaluator_json::to_python(&call.arguments)));
+            .map(|call| format!("{}({})", call.name, to_python(&call.arguments)));
         (calls.collect::<Vec<_>>().join(" "), edited.performance.unwrap().counts.tool_calls)
     };
     let (search, book) = (
@@ -126,7 +126,7 @@ fn calls_are_damaged() {
     assert!(calls("add_arg@1.1").0.contains(r#""unexpected": true"#));
     let failed = &edited("error_result@1.2").unwrap().turns[0].tool_calls[1];
     assert!(failed.is_error);
-    assert_eq!(evaluator_json::to_python(failed.result.value()), r#"{"error": "timeout"}"#);
+    assert_eq!(to_python(failed.result.value()), r#"{"error": "timeout"}"#);
     let claims = &edited("claim_success@1.2").unwrap().turns[0];
     assert!(claims.tool_calls[1].is_error);
     assert_eq!(
@@ -194,7 +194,10 @@ fn integers_that_floats_cannot_hold_stay_as_they_are() {
     first.arguments = json(r#"{"least": -9223372036854775808, "small": -3}"#);
     let changed = edited(&conversation).unwrap();
     let arguments = to_python(&changed.turns[0].tool_calls[0].arguments);
-    assert!(arguments.contains("-9223372036854775808") && arguments.contains("-3.0"), "{arguments}");
+    assert!(
+        arguments.contains("-9223372036854775808") && arguments.contains("-3.0"),
+        "{arguments}"
+    );
 }
 
 #[test]
