@@ -95,6 +95,10 @@ def direct(python, library, metrics, documents):
 
 def differences(metric, reported, scores):
     """Yields what differs for one conversation."""
+    if "error" in scores:
+        if not reported["error"]:
+            yield "%r instead of an error" % reported["score"]
+        return
     expected = [score for score in scores if score is not None]
     if reported["eval_status"] == "NOT_EVALUATED" or reported["error"]:
         if expected or reported["error"]:

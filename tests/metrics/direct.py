@@ -2,7 +2,7 @@
 
 Arguments: the name of the library. Standard input: a JSON object with `documents` and `metrics`, each metric with its name, its
 target and its arguments. Prints the scores: for each metric, a list with the scores of each document. `null` is a turn, or a
-document, that has no golden part.
+document, that has no golden part; `"error"` is one that the library refuses. No answer is an empty one.
 
 Nothing of the adapters is used here: this is what they are compared with.
 """
@@ -17,11 +17,11 @@ def pairs(document):
 
 
 def per_turn(document, score):
-    """Scores the turns that have an answer and a golden answer."""
+    """Scores the turns that have a golden answer."""
     scores = []
     for turn, golden in pairs(document):
-        has_both = golden is not None and turn["final_response"] is not None and golden["final_response"] is not None
-        scores.append(score(turn, golden) if has_both else None)
+        has_golden = golden is not None and golden["final_response"] is not None
+        scores.append(score(turn, golden) if has_golden else None)
     return scores
 
 
@@ -32,7 +32,7 @@ def autoevals(name, args, document):
     if name == "ValidJSON":
         answers = [turn["final_response"] for turn in document["invocations"]]
         call = lambda answer: scorer(answer, args["schema"]) if "schema" in args else scorer(answer)
-        return [None if answer is None else call(answer).score for answer in answers]
+        return [call(answer).score for answer in answers]
     return per_turn(document, lambda turn, golden: scorer(turn["final_response"], golden["final_response"]).score)
 
 
@@ -78,13 +78,14 @@ def trajectory(evaluator, document):
 
 def deepeval(name, args, document):
     import deepeval.metrics
+    from deepeval.errors import MissingTestCaseParamsError
     from deepeval.test_case import LLMTestCase, ToolCall, ToolCallParams
 
     args = dict(args)
     if "evaluation_params" in args:
         args["evaluation_params"] = [ToolCallParams(value) for value in args["evaluation_params"]]
     metric = getattr(deepeval.metrics, name)(**args)
-    needs_golden, needs_answer = name in ("ToolCorrectnessMetric", "ExactMatchMetric"), "Match" in name
+    needs_golden = name in ("ToolCorrectnessMetric", "ExactMatchMetric")
 
     def calls(turn):
         responses = list(turn["intermediate_steps"]["tool_responses"])
@@ -101,7 +102,7 @@ def deepeval(name, args, document):
     scores = []
     for turn, golden in pairs(document):
         lacks_golden = needs_golden and (golden is None or name == "ExactMatchMetric" and golden["final_response"] is None)
-        if lacks_golden or needs_answer and turn["final_response"] is None:
+        if lacks_golden:
             scores.append(None)
             continue
         case = LLMTestCase(
@@ -112,8 +113,11 @@ def deepeval(name, args, document):
             expected_tools=calls(golden) if golden else None,
         )
         # What `measure` returns is nothing for metrics that are asynchronous.
-        metric.measure(case, _show_indicator=False)
-        scores.append(float(metric.score))
+        try:
+            metric.measure(case, _show_indicator=False)
+            scores.append(float(metric.score))
+        except MissingTestCaseParamsError:
+            scores.append("error")
     return scores
 
 
@@ -146,7 +150,7 @@ def pydantic_evals(name, args, document):
         own = dict(args)
         takes_golden = expected is not None and expected not in own
         lacks_golden = (takes_golden or name == "EqualsExpected") and golden is None
-        if lacks_golden or name in ("EqualsExpected", "Contains", "Equals") and turn["final_response"] is None:
+        if lacks_golden:
             scores.append(None)
             continue
         if takes_golden:
@@ -170,6 +174,8 @@ def pydantic_evals(name, args, document):
 def main():
     library = sys.argv[1]
     given = json.load(sys.stdin)
+    for turn in (turn for document in given["documents"] for turn in document["invocations"]):
+        turn["final_response"] = turn["final_response"] or ""
     call = globals()[library]
     found = {}
     for metric in given["metrics"]:
