@@ -374,6 +374,16 @@ fn the_common_part_is_translated_for_other_models() {
         (&json!(8), &json!(10))
     );
 
+    // A value that asks for nothing elsewhere is of the wrong type here.
+    for (key, value) in
+        [("temperature", json!(false)), ("max_tokens", json!([])), ("seed", json!({}))]
+    {
+        let mut wrong = chat.clone();
+        wrong[key] = value;
+        let (status, answer) = asked.post("/chat/completions", &wrong);
+        assert_eq!((status, &answer["error"]["param"]), (400, &json!(key)), "{answer}");
+    }
+
     let body = json!({
         "model": "judge", "instructions": "D", "input": "U", "temperature": 0.5, "max_output_tokens": 1, "store": true,
         "text": {"format": {"type": "json_schema", "name": "s", "schema": schema, "strict": true}},

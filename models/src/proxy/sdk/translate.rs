@@ -22,7 +22,7 @@ pub(super) fn request(api: Api, body: &Map<String, Value>) -> Result<Request, Fa
         return Err(Fault::new(Cause::Unsupported, text).of("model"));
     }
     let mut translated = Translated::default();
-    for (key, value) in body.iter().filter(|(key, value)| !is_neutral(key, value)) {
+    for (key, value) in body.iter().filter(|(_, value)| !value.is_null()) {
         let read = translated.common(key, value)?
             || match api {
                 Api::ChatCompletions => translated.chat(key, value)?,
@@ -30,7 +30,7 @@ pub(super) fn request(api: Api, body: &Map<String, Value>) -> Result<Request, Fa
                 Api::Messages => translated.message(key, value)?,
                 Api::Embeddings => false,
             };
-        if !read {
+        if !read && !is_neutral(key, value) {
             return Err(unsupported(key));
         }
     }
