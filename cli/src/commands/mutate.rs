@@ -439,7 +439,7 @@ fn write(report: &MutationReport, outcome: u8, outputs: &[MutationOutput]) -> u8
                 render::printable(&render::mutation(&report.evaluators, width)).into_owned()
             }
             MutationForm::Markdown => {
-                render::printable(&render::mutation_markdown(&report.evaluators)).into_owned()
+                render::printable(&render::mutation_markdown(report)).into_owned()
             }
             MutationForm::Json => match serde_json::to_string_pretty(report) {
                 Ok(text) => text + "\n",

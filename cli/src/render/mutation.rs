@@ -28,8 +28,8 @@ fn block(text: &mut String, report: &EvaluatorReport, width: Option<usize>) {
         let _ = writeln!(text, "  {}", one_line(refusal));
         return;
     }
-    if !undamaged.unstable.is_empty() {
-        let _ = writeln!(text, "  unstable: {}", one_line(&undamaged.unstable.join(", ")));
+    if let Some(unstable) = unstable(report) {
+        let _ = writeln!(text, "  {}", one_line(&unstable));
     }
     let mut table = Columns::new(COLUMNS);
     rows(report).into_iter().for_each(|row| table.row(row));
@@ -41,6 +41,12 @@ fn block(text: &mut String, report: &EvaluatorReport, width: Option<usize>) {
     for (title, all) in lists(report) {
         list(text, title, all);
     }
+}
+
+/// Names the conversations whose score changes without damage, if there are any.
+fn unstable(report: &EvaluatorReport) -> Option<String> {
+    let unstable = &report.conversations.unstable;
+    (!unstable.is_empty()).then(|| format!("unstable: {}", unstable.join(", ")))
 }
 
 /// Columns of the table of operators.
@@ -95,12 +101,16 @@ fn lists(report: &EvaluatorReport) -> [(&'static str, &[Shown]); 3] {
 }
 
 /// Returns a section per evaluator, for pages that render Markdown.
-pub(crate) fn mutation_markdown(reports: &[EvaluatorReport]) -> String {
+pub(crate) fn mutation_markdown(report: &MutationReport) -> String {
     let mut text = String::new();
-    for report in reports {
-        let _ = writeln!(text, "### {}\n", escaped(&part(report, None)));
+    let min_killed = report.min_killed;
+    for report in &report.evaluators {
+        let _ = writeln!(text, "### {}\n", escaped(&part(report, min_killed)));
         if report.refusal.is_some() {
             continue;
+        }
+        if let Some(unstable) = unstable(report) {
+            let _ = writeln!(text, "{}\n", escaped(&unstable));
         }
         let _ = writeln!(text, "| {} |", COLUMNS.join(" | "));
         let _ = writeln!(text, "|---|---|{}---|", "---:|".repeat(COLUMNS.len() - 3));
@@ -117,10 +127,13 @@ pub(crate) fn mutation_markdown(reports: &[EvaluatorReport]) -> String {
                 let more = if others > 0 { format!("; and {others} more") } else { String::new() };
                 let Shown { mutant, case, expected, .. } = shown;
                 let line = format!("{mutant} of {case} ({expected}): {}{more}", scores(shown));
-                let _ = writeln!(text, "- {}", escaped(&line));
+                let _ = writeln!(text, "- {}", escaped(&one_line(&line)));
+                if let Some(error) = &shown.error {
+                    let _ = writeln!(text, "  {}", escaped(&one_line(error)));
+                }
                 // A line of what an agent wrote cannot end the block: each begins with four blanks.
                 text.push('\n');
-                for line in shown.diff.lines().chain(["", &shown.again]) {
+                for line in shown.diff.lines().chain([""]).chain(shown.again.lines()) {
                     let _ = writeln!(text, "      {line}");
                 }
                 text.push('\n');

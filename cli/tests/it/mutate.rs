@@ -170,6 +170,10 @@ fn an_evaluator_that_breaks_kills_nothing() {
     // It has not killed that with which it broke.
     tried(&directory, 1, &[&tolerated[..], &["--min-killed", "0.9"]].concat());
     mutate(&directory, &options).exits(3).says("ERROR: check: 6 of 12 killed");
+    let markdown = [&tolerated[..], &["--min-killed", "0.9", "-o", "markdown"]].concat();
+    let page = mutate(&directory, &markdown).exits(1).stdout;
+    assert!(page.contains("and 90 % are required"), "{page}");
+    assert!(page.contains("AttributeError"), "{page}");
 }
 
 #[test]
@@ -358,7 +362,7 @@ fn judges_are_asked_about_damage_on_a_cassette_of_their_own() {
     let orders = operator(&recorded, "inject_judge");
     assert!(orders["survived"].as_u64().unwrap() > 0, "{orders}");
     fs::remove_file(directory.join("model.py")).unwrap();
-    directory.file("model.py", "raise SystemExit('nobody is asked')");
+    directory.file("model.py", "raise SystemExit('no model is asked')");
     let replayed = tried(&directory, 1, &[&options[..], &["--judge-mode", "replay"]].concat());
     for key in ["conversations", "operators", "relations", "violations", "kill_rate"] {
         assert_eq!(replayed[key], recorded[key], "{key}");
