@@ -42,7 +42,7 @@ impl Observed {
     }
 }
 
-/// What came of a damaged conversation.
+/// Outcome of a damaged conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -207,7 +207,7 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Returns what came of damage; `None` for other trials.
+    /// Returns the outcome of damage; `None` for other trials.
     #[must_use]
     pub fn outcome(&self) -> Option<(Effect, Outcome)> {
         match self.trial.role {

@@ -22,7 +22,7 @@ const CONFIDENCE: f64 = 0.95;
 /// What labels of people have shown about an evaluator: how often it passes what they call good, and fails what they call bad.
 ///
 /// As a file it is JSON that depends on nothing but the labels and the run. Its digest shows that it was edited, not who made
-/// it: whoever can compute SHA-256 can make another one.
+/// it: anyone can compute SHA-256 for another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -346,7 +346,7 @@ mod tests {
             ),
         ] {
             assert_eq!(certificate(counts).unwrap_err().to_string(), says);
-            // A file that somebody gave a digest of its own is no better.
+            // A file with a digest that was computed again is refused, too.
             let certificate =
                 Certificate { labels: labels(counts), ..certificate([25, 24, 30, 28]).unwrap() };
             let text = Certificate { digest: certificate.content(), ..certificate }.to_text();

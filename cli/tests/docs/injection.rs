@@ -24,7 +24,7 @@ const HEAD: &str = "\
 What an agent writes is shown to the judge, and so is what its tools and its users wrote. Any of them may try to choose the
 verdict. This page says what each prompt of a judge makes of such texts, as far as it can be measured without a model:
 
-- **Frames.** Can the text end the part of the prompt in which it stands, and go on in the name of somebody else?
+- **Frames.** Can the text end its part of the prompt, and go on as another speaker?
 - **Replies.** An honest judge often quotes what it judges. Is its own verdict read, or the one that it quotes? The replies are in
   `tests/injection/replies.json`; they were made by hand for this page. A judge quotes the attack first, last, or in its reasons,
   or is cut off after the quote, and its own verdict is always the worst one.
@@ -51,8 +51,8 @@ What cannot be measured here is how often a model obeys: that differs from model
 
 /// Text before the tables of this program.
 const OWN: &str = "\
-Prompts 13, 14 and 16 are texts of users, in which values are put as they are: whoever writes them writes the delimiters. In
-`type: llm_judge` (2, 3) values have delimiters also in prompts of users.
+Prompts 13, 14 and 16 are written by users. Values are inserted without delimiters, so the author of the prompt has to write them.
+In `type: llm_judge` (2, 3) values have delimiters also in prompts that users write.
 ";
 
 /// Text behind the tables.

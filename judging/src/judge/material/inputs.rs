@@ -205,7 +205,7 @@ pub(in crate::judge) fn context(turn: &JudgedTurn, event: usize) -> String {
 }
 
 /// Mark of the lines of a message among lines that are not its author's: without it, a text could go on as the message of
-/// somebody else, or as the response of a tool.
+/// another speaker, or as the response of a tool.
 const MARK: &str = "> ";
 
 /// Characters that begin another line, as Unicode has them.
