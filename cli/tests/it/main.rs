@@ -55,6 +55,7 @@ mod judge_vectors;
 mod languages;
 mod large_runs;
 #[cfg(unix)]
+mod library_faults;
 mod library_metrics;
 mod limits;
 mod llm_judge;
