@@ -3,11 +3,11 @@
 use std::{env, fs, path::PathBuf};
 
 use evaluator_statistics::{
-    Betting, ClusteredMean, Confusion, Decision, Estimate, GateKind, GateVerdict, Interval,
-    LabelCounts, Level, Mean, PowerOfMean, Random, Refusal, SignFlips, Weights, anova, auroc,
-    best_threshold, beta_quantile, binomial_cdf, bounded_mean, clopper_pearson, confusion,
-    correlation, disagreement, gate_mean, gate_rate, holm, kappa, kripp, mcnemar, mean_clustered,
-    mean_t, min_cases, noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc,
+    Betting, ClusteredMean, Confusion, Decision, Estimate, GateKind, Interval, LabelCounts, Level,
+    Mean, PowerOfMean, Random, Refusal, SignFlips, Weights, anova, auroc, best_threshold,
+    beta_quantile, binomial_cdf, bounded_mean, clopper_pearson, confusion, correlation,
+    disagreement, gate_mean, gate_rate, holm, kappa, kripp, mcnemar, mean_clustered, mean_t,
+    min_cases, noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc,
     student_quantile,
 };
 use serde_json::{Map, Value, json};
