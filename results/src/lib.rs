@@ -24,6 +24,7 @@
 //! | `slices` | sums by the values of an attribute |
 //! | `labels` | labels that people gave to conversations, read from files |
 //! | `totals` | other sums over conversations |
+//! | `run_warnings` | warnings that sum over conversations |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
@@ -52,6 +53,7 @@ mod recordings;
 mod repeats;
 mod report;
 pub mod run_file;
+mod run_warnings;
 mod slices;
 mod tally;
 mod target_proxy;
@@ -75,7 +77,7 @@ pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
-pub use evaluator_statistics::{Estimate, Interval, Verdict};
+pub use evaluator_statistics::{Estimate, GateVerdict, Interval};
 pub use evaluators::{ClusterEffect, EvaluatorSums};
 pub use gate::{
     CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, RunningGate,

@@ -5,7 +5,7 @@
 //! order in the report is that of the traces.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -13,7 +13,6 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     Plan, RunEvent, Runner,
-    attributes::Doubts,
     conversations::{Conversations, shown},
     decide::{CaseOrder, Decider},
     loaders::{Loaded, Loaders},
@@ -48,36 +47,6 @@ pub(super) struct Executed {
     pub(super) recorded: HashSet<usize>,
     /// Warnings about the run as a whole.
     pub(super) warnings: Vec<String>,
-}
-
-/// Spans that were dropped because they are copies of others.
-#[derive(Debug, Default)]
-struct Copies {
-    spans: usize,
-    conversations: usize,
-    /// The first conversation with some.
-    first: Option<Arc<str>>,
-}
-
-impl Copies {
-    fn add(&mut self, dropped: usize, trace_id: &Arc<str>) {
-        self.spans += dropped;
-        self.conversations += 1;
-        self.first.get_or_insert_with(|| Arc::clone(trace_id));
-    }
-
-    /// Returns the warning of the run; `None` if there are no copies.
-    fn warning(&self) -> Option<String> {
-        let first = self.first.as_ref()?;
-        let counted = |count: usize, noun: &str| {
-            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-        };
-        Some(format!(
-            "{} dropped as exact copies of others in {} (first in trace {first})",
-            counted(self.spans, "span"),
-            counted(self.conversations, "conversation"),
-        ))
-    }
 }
 
 /// Runs every evaluator on every conversation. With `events`, the reports contain the data of evaluation events. An
@@ -118,16 +87,13 @@ pub(super) async fn all(
         changed: HashSet::new(),
         recorded: HashSet::new(),
         case_doubts: Vec::new(),
-        copies: Vec::new(),
         order: deciding.as_ref().map(|(order, _)| order.conversations()),
         decider: deciding.map(|(order, gates)| {
             Decider::new(order, evaluators.iter().map(|it| it.name()), gates)
         }),
-        doubts: Doubts::default(),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         slots: &slots,
-        disagreements: BTreeMap::new(),
         conversations: &conversations,
         session: session.as_ref(),
     };
@@ -179,33 +145,12 @@ fn slots(evaluators: &[Arc<PreparedEvaluator>]) -> impl Iterator<Item = Slot> {
     evaluators.iter().enumerate().flat_map(repeats)
 }
 
-/// Conversations whose repeats differ, although they should not.
-#[derive(Debug)]
-struct Disagreement {
-    conversations: usize,
-    first: Arc<str>,
-}
-
-impl Disagreement {
-    /// Returns the warning of the run about an evaluator.
-    fn warning(&self, evaluator: &str) -> String {
-        let (count, first) = (self.conversations, &self.first);
-        let noun = if count == 1 { "conversation" } else { "conversations" };
-        format!(
-            "{evaluator} asks no model, and its repeats differ in {count} {noun} (first in trace {first}): it reads a clock, a \
-             random number or the network"
-        )
-    }
-}
-
 /// State of the execution.
 struct Execution<'a, 's> {
     runner: &'a Runner,
     evaluators: &'a [Arc<PreparedEvaluator>],
     /// The evaluations of each conversation.
     slots: &'a [Slot],
-    /// By the index of the evaluator.
-    disagreements: BTreeMap<usize, Disagreement>,
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
     /// It knows the secrets that no report has.
@@ -232,13 +177,10 @@ struct Execution<'a, 's> {
     recorded: HashSet<usize>,
     /// Warnings about golden cases, each with its conversation.
     case_doubts: Vec<(usize, String)>,
-    /// Conversations with copies of spans, and the number of these.
-    copies: Vec<(usize, usize, Arc<str>)>,
     /// The order of the conversations; `None` for that of the input.
     order: Option<Vec<usize>>,
     /// In a run that ends as soon as its gates are decided.
     decider: Option<Decider>,
-    doubts: Doubts,
     progress: Progress<'a>,
 }
 
@@ -286,23 +228,11 @@ impl Execution<'_, '_> {
 
     /// Ends the threads, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
     fn finish_run(self) -> (HashSet<usize>, Vec<String>) {
-        let Self { evaluators, recorded, copies: found, disagreements, decider, .. } = self;
+        let Self { recorded, decider, .. } = self;
         self.loaders.end();
         let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
         let case_doubts = self.case_doubts.into_iter().filter(|(number, _)| counts(*number));
-        let mut warnings: Vec<String> = case_doubts.map(|(_, doubt)| doubt).collect();
-        let mut copies = Copies::default();
-        for (_, dropped, trace_id) in found.iter().filter(|(number, ..)| counts(*number)) {
-            copies.add(*dropped, trace_id);
-        }
-        warnings.extend(copies.warning());
-        // How many conversations are read in vain is chance.
-        if decider.is_none() {
-            warnings.extend(self.doubts.warnings(self.conversations.attributes()));
-        }
-        let disagreements = disagreements.into_iter();
-        warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
-        (recorded, warnings)
+        (recorded, case_doubts.map(|(_, doubt)| doubt).collect())
     }
 
     /// Starts to load conversations, unless enough loaded ones wait.
@@ -375,11 +305,6 @@ impl Execution<'_, '_> {
 
     fn loaded(&mut self, batch: Vec<usize>, loaded: Loaded) {
         for (number, loaded) in batch.into_iter().zip(loaded) {
-            if let Ok(Conversation { dropped_copies, trace_id, .. }) = &loaded
-                && *dropped_copies > 0
-            {
-                self.copies.push((number, *dropped_copies, Arc::clone(trace_id)));
-            }
             let unusable = match loaded {
                 Ok(conversation) if !conversation.errors.is_empty() => {
                     let error =
@@ -632,7 +557,6 @@ impl Execution<'_, '_> {
     }
 
     fn write_now(&mut self, number: usize, report: &ConversationReport) {
-        self.note_disagreements(&report.evaluations, &report.trace_id);
         self.writer.conversation(number, report);
     }
 
@@ -670,16 +594,6 @@ impl Execution<'_, '_> {
         })
     }
 
-    /// Notes repeats that differ and should not.
-    fn note_disagreements(&mut self, evaluations: &[EvaluationReport], trace_id: &Arc<str>) {
-        for (column, evaluation) in evaluations.iter().enumerate() {
-            if self.evaluators[column].evaluator.has_to_agree() && evaluation.repeats_differ() {
-                let none = || Disagreement { conversations: 0, first: Arc::clone(trace_id) };
-                self.disagreements.entry(column).or_insert_with(none).conversations += 1;
-            }
-        }
-    }
-
     /// Returns the report of a conversation that was compared with this golden case.
     fn report(
         &mut self,
@@ -692,7 +606,7 @@ impl Execution<'_, '_> {
         report.eval_case_id = golden;
         let attributes = self.conversations.attributes();
         attributes.add_to(&mut report, conversation);
-        self.doubts.add(attributes, &report, conversation);
+        report.dropped_copies = conversation.dropped_copies;
         let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
         // A part of a secret would not be found.
         report.prompt = prompt.map(|text| match self.session {

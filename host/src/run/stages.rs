@@ -153,12 +153,13 @@ impl Runner {
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
-        let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
+        let mut header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
             refuse(&mut report, refusal);
             return report;
         }
         report.warnings.extend(header.evaluators.iter().filter_map(EvaluatorEntry::uncertified));
+        header.report.warnings.clone_from(&report.warnings);
         writer.start(header);
         let work = (Arc::new(conversations), &cases);
         let deciding = order.map(|order| (order, &*config.gates));
