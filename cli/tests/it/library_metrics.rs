@@ -110,6 +110,24 @@ def exact_match(*, outputs, reference_outputs, **kwargs):
     if outputs == "hang":
         time.sleep(600)
     return {"key": "exact_match", "score": outputs == reference_outputs, "comment": "compared"}
+
+
+def create_llm_as_judge(*, prompt: str, model: str):
+    import json, urllib.request
+
+    # As clients do, this keeps the address and the token.
+    url, token = os.environ["OPENAI_BASE_URL"] + "/chat/completions", os.environ["OPENAI_API_KEY"]
+
+    def judge(*, inputs, outputs, reference_outputs=None):
+        question = prompt.format(inputs=inputs, outputs=outputs, reference_outputs=reference_outputs)
+        body = {"model": model, "messages": [{"role": "user", "content": question}]}
+        headers = {"Content-Type": "application/json", "Authorization": "Bearer " + token}
+        request = urllib.request.Request(url, data=json.dumps(body).encode(), headers=headers)
+        with urllib.request.urlopen(request) as response:
+            reply = json.load(response)["choices"][0]["message"]["content"]
+        return {"key": "judge", "score": reply == "yes", "comment": "%s %s" % (question, token)}
+
+    return judge
 "#;
 
 /// A directory with an interpreter that has the libraries; `None` without Python.
@@ -320,6 +338,40 @@ fn a_metric_asks_the_models_of_its_entry() {
     let metric = &ran.json()["traces"][0]["metrics"][0];
     assert_eq!(metric["per_invocation_scores"], json!([1.0, 0.0]), "{metric}");
     assert_eq!(metric["target_proxy"]["call_count"], 2);
+}
+
+/// Its library is imported once, and every conversation has calls of its own. A judge needs what its prompt names.
+#[test]
+fn a_judge_stays_warm_and_each_conversation_has_its_own_models() {
+    let Some(directory) = with_libraries() else { return };
+    directory.file("replies", "\"yes\"\n".repeat(20));
+    let judge = |prompt: &str| {
+        let keys =
+            format!("args: {{prompt: '{prompt}', model: gpt}}, models: {{gpt: 'fake:replies'}}");
+        let entry = entry("judge", &format!("metric: 'openevals:create_llm_as_judge', {keys}"));
+        directory.file("c.yaml", format!("evaluators:\n{entry}"));
+        let trace = trace("i11_five_traces_plain");
+        run(&directory, &["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
+    };
+    let _ = fs::remove_file(directory.path().join("imports"));
+    let report = judge("Is {outputs} good?").exits(0).json();
+    let metric = |at: usize| &report["traces"][at]["metrics"][0];
+    for at in 0..5 {
+        assert_eq!(metric(at)["target_proxy"]["call_count"], 1, "{}", metric(at));
+    }
+    let mut reasons: Vec<String> =
+        (0..5).map(|at| metric(at)["details"]["reason"].to_string()).collect();
+    reasons.sort();
+    reasons.dedup();
+    assert_eq!(reasons.len(), 5, "each has a token of its own: {reasons:?}");
+    let imports = fs::read_to_string(directory.path().join("imports")).unwrap();
+    assert_eq!(
+        imports.lines().count(),
+        2,
+        "once by the question about the entry, and once by the worker"
+    );
+    let ran = judge("Is {outputs} as good as {reference_outputs}?").exits(1);
+    assert_eq!(ran.evaluations(0), ["judge NOT_EVALUATED"]);
 }
 
 #[test]
