@@ -39,6 +39,7 @@ def example(schema, choose, definitions=None):
     if "enum" in schema:
         return schema["enum"][choose(len(schema["enum"]))]
     kind = schema.get("type", "string")
+    kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object":
         return {name: example(inner, choose, definitions) for name, inner in schema.get("properties", {}).items()}
     if kind == "array":
@@ -56,12 +57,19 @@ IN_WORDS = [
 ]
 
 
+def in_prompt(messages):
+    """Returns the schema that the text of a question contains."""
+    text = "\n".join(str(message["content"]) for message in messages)
+    return json.JSONDecoder().raw_decode(text[text.index("{", text.index("json_schema:")) :])[0]
+
+
 def reply(body):
     """Returns the reply to a question of a chat."""
     text = json.dumps(body, sort_keys=True)
     choose = lambda number: int(hashlib.sha256(text.encode()).hexdigest(), 16) % number
     message = {"role": "assistant", "content": None}
-    schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
+    form = body.get("response_format") or {}
+    schema = in_prompt(body["messages"]) if form.get("type") == "json_object" else (form.get("json_schema") or {}).get("schema")
     if body.get("tools"):
         function = body["tools"][0]["function"]
         arguments = json.dumps(example(function["parameters"], choose))

@@ -132,7 +132,7 @@ fn a_worker_that_breaks_leaves_the_other_conversations_alone() {
 }
 
 #[test]
-fn a_metric_in_a_sandbox_has_its_packages_and_no_network() {
+fn a_metric_in_a_sandbox_has_its_packages_its_models_and_no_network() {
     if !is_available() {
         return;
     }
@@ -151,15 +151,23 @@ fn a_metric_in_a_sandbox_has_its_packages_and_no_network() {
     };
     let entries = connects("outside", "")
         + &connects("inside", ", executor: sandbox")
-        + &entry("works", "metric: 'autoevals:Works', executor: sandbox, threshold: 0.2");
+        + &entry("works", "metric: 'autoevals:Works', executor: sandbox, threshold: 0.2")
+        + &entry(
+            "asks",
+            "metric: 'autoevals:Asks', models: {gpt: 'fake:replies'}, executor: sandbox",
+        );
+    directory.file("replies", "\"yes\"\n\"no\"\n");
     configure(&directory, &entries);
     let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(3);
     let evaluations = ran.evaluations(0);
-    assert_eq!([&evaluations[0], &evaluations[2]], ["outside PASSED", "works PASSED"]);
+    assert_eq!(evaluations[0], "outside PASSED");
+    assert_eq!(evaluations[2..], ["works PASSED", "asks PASSED"], "{}", ran.stdout);
     let error = ran.error_of("inside");
     assert!(error.contains("it runs in a sandbox without network"), "{error}");
-    let contained = &ran.json()["traces"][0]["metrics"][2]["containment"];
-    assert_eq!(contained["network"], false, "{contained}");
+    for at in [1, 2, 3] {
+        let contained = &ran.json()["traces"][0]["metrics"][at]["containment"];
+        assert_eq!(contained["network"], false, "{contained}");
+    }
 }
 
 /// Writes wheels of a library in two versions, each of which needs another version of a package.
