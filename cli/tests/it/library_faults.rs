@@ -2,7 +2,6 @@
 //!
 //! The libraries are made here, as in `library_metrics.rs`.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{
     fs,
