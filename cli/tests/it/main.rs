@@ -89,6 +89,8 @@ mod sandboxed;
 mod sdk_models;
 mod secrets;
 mod serve;
+#[cfg(unix)]
+mod shards;
 mod shared_builds;
 mod signals;
 mod sources;
