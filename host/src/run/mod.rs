@@ -7,7 +7,8 @@
 //! | `work` | evaluators of a plan and their programs |
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
 //! | `program_file` | the file of a program, and errors about it |
-//! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `feed` | conversations as an execution takes them: of an index, or of a stream |
+//! | `conversations`, `loaders` | the conversations of an index, loaded on other threads |
 //! | `conversation_source`, `recordings` | conversations in place of those of traces; conversations of traces without a run |
 //! | `decide` | runs that end as soon as their gates are decided |
 //! | `attributes`, `cases` | attributes that decide cases, clusters and slices; the cases, counted before a run |
@@ -45,6 +46,7 @@ mod evaluation_report;
 mod event;
 mod examine;
 mod execute;
+mod feed;
 mod fetch;
 mod fingerprint;
 mod foreign;
@@ -81,7 +83,7 @@ mod work;
 mod tests;
 
 pub use check::Finding;
-pub use conversation_source::ConversationSource;
+pub use conversation_source::{Arrival, ConversationSource, ConversationStream};
 pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
@@ -89,7 +91,7 @@ pub use inspect::{Inspection, invocations};
 pub use library::LibraryEntry;
 pub use plan::Plan;
 pub use preview::Preview;
-pub use recordings::{Recordings, turns_document};
+pub use recordings::{Extractor, Recordings, turns_document};
 pub use resident::{Resident, Residents};
 pub use runner::Runner;
 pub use stages::{OneConversation, Request, SuiteInput};

@@ -109,6 +109,11 @@ impl Plan {
         Self { evaluators, session: session.ok(), refusal: None, warnings: Vec::new() }
     }
 
+    /// Returns why an evaluator cannot run, if one cannot.
+    pub(super) fn unprepared(&self) -> Option<String> {
+        self.evaluators.iter().find_map(PlannedEvaluator::problem)
+    }
+
     /// Returns a plan in which every evaluation has this verdict.
     pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
         let broken = |evaluator| planned(evaluator, config, Work::Broken(verdict.clone()));
