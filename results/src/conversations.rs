@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, io,
+    fmt, io, mem,
     sync::{Arc, OnceLock, mpsc::sync_channel},
     thread,
     time::Duration,
@@ -18,11 +18,13 @@ use serde_json::value::RawValue;
 
 use super::{
     CaseValues, Contained, ConversationReport, ErrorType, EvaluationOutcome, EvaluationReport,
-    EventContext, Partial, Status, Tally,
+    EventContext, Partial, Status, Tally, TargetProxyReport,
     digest::Digest,
     encoding,
+    report::Header,
     run_file::{ConversationRecord, Reader, Span, Store, TranscriptRecord, kind},
-    totals::{EvaluatorScores, NotEvaluated, Totals},
+    run_warnings::RunWarnings,
+    totals::{EvaluatorScores, NotEvaluated, Place, Totals},
 };
 
 /// Bytes of results in memory before they go to a temporary file: those of about a thousand conversations.
@@ -51,6 +53,8 @@ pub struct Conversations(Arc<Inner>);
 pub struct Collector {
     inner: Inner,
     values: ValuesInOrder,
+    /// Whether a conversation was replaced, so that everything has to be counted again.
+    is_replaced: bool,
 }
 
 /// Values of cases, collected while conversations are added nearly in their order.
@@ -88,7 +92,7 @@ impl ValuesInOrder {
 
     /// Adds the rest of a file that was read. The numbers of the next one start again.
     fn end_part(&mut self) {
-        let rest = std::mem::take(&mut self.waiting);
+        let rest = mem::take(&mut self.waiting);
         rest.values().for_each(|conversation| self.values.add(conversation));
         self.next = 0;
     }
@@ -129,10 +133,12 @@ impl Collector {
         Self {
             inner: Inner { stores, entries, ..Inner::default() },
             values: ValuesInOrder::default(),
+            is_replaced: false,
         }
     }
 
-    /// Adds the report of the conversation with this number. Each is to be added once.
+    /// Adds the report of the conversation with this number. One that was added before is replaced, see
+    /// [`recount`](Self::recount).
     ///
     /// # Errors
     ///
@@ -141,12 +147,13 @@ impl Collector {
         let record = ConversationRecord { number, conversation: report };
         let line = self.store().add(kind::CONVERSATION, &record)?;
         let entry = self.entry(line)?;
-        self.count(number, report);
+        self.count(&Place::Number(number), report);
         self.values.add(number, report);
         let entries = &mut self.inner.entries;
         if number >= entries.len() {
             entries.resize(number + 1, MISSING);
         }
+        self.is_replaced |= entries[number].length > 0;
         entries[number] = entry;
         Ok(())
     }
@@ -184,9 +191,46 @@ impl Collector {
         Conversations(Arc::new(self.inner))
     }
 
-    /// Sets the number of conversations.
-    pub(super) fn expect(&mut self, conversations: usize) {
-        self.inner.entries.resize(conversations, MISSING);
+    /// Takes the number of conversations and what its warnings are about from the header of the run.
+    pub(super) fn expect(&mut self, header: &Header) {
+        self.inner.entries.resize(header.conversations, MISSING);
+        self.set_warnings(header);
+    }
+
+    /// Takes what the warnings of the run are about from its header.
+    pub(super) fn set_warnings(&mut self, header: &Header) {
+        self.inner.totals.run_warnings = RunWarnings::new(header);
+    }
+
+    /// Counts the conversations again if one was replaced.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back.
+    pub(super) fn recount(&mut self) -> io::Result<()> {
+        let Inner { entries, stores, totals, .. } = &mut self.inner;
+        if !mem::take(&mut self.is_replaced) {
+            return Ok(());
+        }
+        let run_warnings = totals.run_warnings.unset();
+        *totals = Totals::default();
+        totals.run_warnings = run_warnings;
+        for (number, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.length > 0) {
+            let span = Span { start: entry.start, length: entry.length.into() };
+            let line = stores[entry.store as usize].line(span)?;
+            totals.count(&Place::Number(number), &Self::read(&line)?.1);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of conversations that were added.
+    pub(super) fn added(&self) -> usize {
+        self.inner.entries.iter().filter(|entry| entry.length > 0).count()
+    }
+
+    /// Returns warnings that sum over all conversations.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.inner.totals.run_warnings.sentences()
     }
 
     /// Writes to another store instead. To be called before anything is added.
@@ -205,9 +249,9 @@ impl Collector {
         &mut self.inner.stores[last]
     }
 
-    /// Counts a conversation. The number decides the order of evaluators and reasons only.
-    pub(super) fn count(&mut self, number: usize, report: &ConversationReport) {
-        self.inner.totals.count(number, report);
+    /// Counts a conversation. Its place decides the order of evaluators and reasons, and which one is the first.
+    pub(super) fn count(&mut self, place: &Place, report: &ConversationReport) {
+        self.inner.totals.count(place, report);
     }
 
     /// Reads the line of a conversation without the details of its evaluations, unless they have the reason why one was not evaluated.
@@ -227,7 +271,7 @@ impl Collector {
 
     /// Counts a conversation that was read, whose number is that in its file.
     pub(super) fn count_read(&mut self, number: usize, report: &ConversationReport) {
-        self.count(self.inner.entries.len().saturating_add(number), report);
+        self.count(&Place::Number(self.inner.entries.len().saturating_add(number)), report);
         self.values.add(number, report);
     }
 
@@ -388,7 +432,7 @@ impl Conversations {
         }
         let mut totals = Totals::default();
         for (number, conversation) in self.iter().enumerate() {
-            totals.count(number, &conversation?);
+            totals.count(&Place::Number(number), &conversation?);
         }
         Ok(totals.not_evaluated())
     }
@@ -449,6 +493,11 @@ struct Line<E, P> {
     #[serde(default)]
     labels: Labels,
     content: Option<Digest>,
+    #[serde(default)]
+    dropped_copies: usize,
+    session: Option<Arc<str>>,
+    #[serde(default)]
+    several_values: Vec<String>,
     prompt: Option<Arc<str>>,
     turns: usize,
     #[serde(default)]
@@ -471,6 +520,9 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
             cluster: self.cluster,
             labels: self.labels,
             content: self.content,
+            dropped_copies: self.dropped_copies,
+            session: self.session,
+            several_values: self.several_values,
             prompt: self.prompt,
             turns: self.turns,
             warnings: self.warnings,
@@ -483,7 +535,7 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
     }
 }
 
-/// An evaluation without its details and its calls of models.
+/// An evaluation without its details.
 #[derive(Deserialize)]
 struct Outline {
     name: String,
@@ -503,6 +555,7 @@ struct Outline {
     attempts: u32,
     #[serde(default)]
     warnings: Vec<String>,
+    target_proxy: Option<TargetProxyReport>,
     containment: Option<Arc<Contained>>,
     #[serde(default)]
     repeats: Vec<Outline>,
@@ -526,7 +579,7 @@ impl From<Outline> for EvaluationReport {
             warnings: outline.warnings,
             details: None,
             prompts: Vec::new(),
-            target_proxy: None,
+            target_proxy: outline.target_proxy,
             containment: outline.containment,
             repeats: outline.repeats.into_iter().map(Into::into).collect(),
         }

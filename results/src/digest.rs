@@ -31,6 +31,16 @@ impl AsRef<[u8]> for Digest {
 }
 
 impl Digest {
+    /// Adds another digest, as numbers modulo 2^256 with the most significant byte first.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let mut carry = 0;
+        for (byte, more) in self.0.iter_mut().zip(other.0).rev() {
+            let sum = u16::from(*byte) + u16::from(more) + carry;
+            *byte = sum.to_be_bytes()[1];
+            carry = sum >> 8;
+        }
+    }
+
     /// Returns its first bytes as a number.
     pub(crate) fn number(&self) -> u128 {
         self.0.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes))
@@ -81,6 +91,11 @@ impl Digester {
     #[must_use]
     pub fn new(about: &str) -> Self {
         Self::default().bytes("version", &ENCODING.to_le_bytes()).bytes("about", about.as_bytes())
+    }
+
+    /// Adds bytes without a name or a length, for a digest of nothing else.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
     }
 
     /// Adds bytes.

@@ -9,6 +9,9 @@ pub const NOT_RUN: ErrorType = "not_run";
 /// Error type of evaluations that were cancelled.
 pub const CANCELLED: ErrorType = "cancelled";
 
+/// Error type of conversations whose traces cannot be read any more.
+pub(crate) const EXTRACTION_FAILED: ErrorType = "extraction_failed";
+
 /// All error types of reports: those of verdicts, and those of conversations that cannot be evaluated.
 pub const ERROR_TYPES: [ErrorType; 16] = [
     "exited",
@@ -25,6 +28,6 @@ pub const ERROR_TYPES: [ErrorType; 16] = [
     "reported",
     "unusable_recording",
     "no_invocations",
-    "extraction_failed",
+    EXTRACTION_FAILED,
     "_OTHER",
 ];

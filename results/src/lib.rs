@@ -24,6 +24,7 @@
 //! | `slices` | sums by the values of an attribute |
 //! | `labels` | labels that people gave to conversations, read from files |
 //! | `totals` | other sums over conversations |
+//! | `run_warnings` | warnings that sum over conversations |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
@@ -52,6 +53,7 @@ mod recordings;
 mod repeats;
 mod report;
 pub mod run_file;
+mod run_warnings;
 mod slices;
 mod tally;
 mod target_proxy;

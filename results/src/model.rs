@@ -12,7 +12,7 @@ use super::{
     EventContext, Status, Tally, TargetProxyReport,
     digest::Digest,
     encoding,
-    error_type::{ErrorType, NOT_RUN},
+    error_type::{EXTRACTION_FAILED, ErrorType, NOT_RUN},
 };
 
 /// A suite, in the report of its run.
@@ -108,6 +108,8 @@ pub enum Partial {
     Unfinished,
     /// Its gates were decided.
     Decided,
+    /// Parts of it are missing.
+    Incomplete,
 }
 
 impl fmt::Display for Partial {
@@ -116,6 +118,7 @@ impl fmt::Display for Partial {
             Self::Cancelled => "the run was cancelled before everything was evaluated",
             Self::FailFast => "the run stopped at the first failure or error (fail-fast)",
             Self::Decided => "the run ended when all gates were decided",
+            Self::Incomplete => "parts of the run are missing, or not known to be all",
             Self::Unfinished => "the run file ends before everything was evaluated",
         })
     }
@@ -145,6 +148,15 @@ pub struct ConversationReport {
     /// Digest of what evaluators see of the recording; `None` in runs that are not saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Digest>,
+    /// Number of spans that were dropped, because they are exact copies of others.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub dropped_copies: usize,
+    /// What joins the traces of the conversation, if they were grouped before the run, which read one conversation a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Arc<str>>,
+    /// Those of the attributes that identify cases and clusters that have several values; the first one counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub several_values: Vec<String>,
     /// First characters of the first prompt, see [`prompt_of`](Self::prompt_of).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Arc<str>>,
@@ -275,6 +287,14 @@ impl ConversationReport {
         self.eval_case_id.as_ref().or(self.case.as_ref())
     }
 
+    /// Returns true if the traces of the conversation were read: it was not given up before, and its file could be read.
+    pub(crate) fn was_read(&self) -> bool {
+        let of_none = |it: &EvaluationReport| {
+            it.name == ALL_EVALUATORS && it.error_type != Some(EXTRACTION_FAILED)
+        };
+        self.turns > 0 || self.evaluations.iter().any(of_none)
+    }
+
     /// Returns what a report shows of the first prompt of a conversation: 100 characters.
     #[must_use]
     pub fn prompt_of(text: &str) -> Arc<str> {
@@ -305,6 +325,11 @@ impl EvaluationReport {
     pub fn was_run(&self) -> bool {
         self.error_type != Some(NOT_RUN)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Width of an interval above which a slice has too few cases to say much: half of the scale of scores.

@@ -1,16 +1,35 @@
 //! Counts of a report, collected while its conversations are written.
 
-use std::{collections::BTreeMap, mem};
+use std::{collections::BTreeMap, mem, sync::Arc};
 
 use evaluator_traces::conversation::{RunPerformance, RunSums};
 
-use super::{CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Tally};
+use super::{
+    CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Tally,
+    run_warnings::RunWarnings,
+};
 
 /// Reason of an evaluation whose evaluator gives none.
 const NO_REASON: &str = "the evaluator gives no reason";
 
 /// Number of reasons that are kept for each evaluator.
 const REASONS: usize = 10;
+
+/// Place of a conversation in the order of the report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// That of a number.
+    Number(usize),
+    /// That of its trace id.
+    #[expect(dead_code, reason = "parts of filters have such places")]
+    TraceId(Arc<str>),
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::Number(0)
+    }
+}
 
 /// Counts of all evaluations. Only [reasons](Totals::not_evaluated) may depend on the order in which conversations are
 /// counted.
@@ -25,6 +44,8 @@ pub(super) struct Totals {
     pub(super) dropped_out: u64,
     /// True if an evaluation was cancelled.
     pub(super) cancelled: bool,
+    /// Warnings about the run.
+    pub(super) run_warnings: RunWarnings,
     evaluators: Vec<Evaluator>,
     performance: RunSums,
 }
@@ -34,7 +55,7 @@ pub(super) struct Totals {
 struct Evaluator {
     name: String,
     /// First position: conversation and column.
-    first: (usize, usize),
+    first: (Place, usize),
     /// Number of conversations that it scored.
     scored: u64,
     /// Number of conversations that it was called for.
@@ -68,7 +89,7 @@ struct Reason {
     text: String,
     count: u64,
     /// First conversation and column with it.
-    first: (usize, usize),
+    first: (Place, usize),
 }
 
 /// Reasons why an evaluator did not evaluate conversations.
@@ -84,8 +105,9 @@ pub struct NotEvaluated {
 }
 
 impl Totals {
-    /// Counts the conversation with this number.
-    pub(super) fn count(&mut self, number: usize, conversation: &ConversationReport) {
+    /// Counts the conversation at this place.
+    pub(super) fn count(&mut self, place: &Place, conversation: &ConversationReport) {
+        self.run_warnings.count(place, conversation);
         self.performance.add(conversation.performance.as_ref());
         let is_dropped =
             |evaluation: &EvaluationReport| evaluation.outcome() == EvaluationOutcome::NotEvaluated;
@@ -97,14 +119,14 @@ impl Totals {
             // Without a threshold no evaluator was asked.
             if evaluation.threshold.is_some() {
                 self.asked += evaluation.each_repeat().count();
-                self.evaluator((number, column), evaluation).count((number, column), evaluation);
+                self.evaluator((place, column), evaluation).count((place, column), evaluation);
             }
         }
     }
 
     fn evaluator(
         &mut self,
-        first: (usize, usize),
+        first: (&Place, usize),
         evaluation: &EvaluationReport,
     ) -> &mut Evaluator {
         let is_it = |evaluator: &Evaluator| evaluator.name == evaluation.name;
@@ -114,7 +136,7 @@ impl Totals {
         let index = known.unwrap_or_else(|| {
             self.evaluators.push(Evaluator {
                 name: evaluation.name.clone(),
-                first,
+                first: (first.0.clone(), first.1),
                 contained: evaluation.containment.as_ref().map(|it| it.executor.clone()),
                 ..Evaluator::default()
             });
@@ -125,7 +147,7 @@ impl Totals {
 
     /// Finishes counting. Returns latencies, tokens and counts of all conversations, if one has them.
     pub(super) fn finish(&mut self) -> Option<RunPerformance> {
-        self.evaluators.sort_by_key(|evaluator| evaluator.first);
+        self.evaluators.sort_by(|one, other| one.first.cmp(&other.first));
         mem::take(&mut self.performance).finish()
     }
 
@@ -163,9 +185,9 @@ impl Totals {
         let mut evaluators = self.evaluators.clone();
         evaluators.retain(|evaluator| !evaluator.reasons.is_empty());
         for evaluator in &mut evaluators {
-            evaluator.reasons.sort_by_key(|reason| reason.first);
+            evaluator.reasons.sort_by(|one, other| one.first.cmp(&other.first));
         }
-        evaluators.sort_by_key(|evaluator| evaluator.reasons[0].first);
+        evaluators.sort_by(|one, other| one.reasons[0].first.cmp(&other.reasons[0].first));
         let finished = |Evaluator { name, reasons, others, .. }| {
             let reasons = reasons.into_iter().map(|Reason { text, count, .. }| (text, count));
             NotEvaluated { evaluator: name, reasons: reasons.collect(), others }
@@ -175,9 +197,9 @@ impl Totals {
 }
 
 impl Evaluator {
-    fn count(&mut self, position: (usize, usize), evaluation: &EvaluationReport) {
+    fn count(&mut self, position: (&Place, usize), evaluation: &EvaluationReport) {
         let outcome = evaluation.outcome();
-        self.first = self.first.min(position);
+        set_first(&mut self.first, position);
         let executor = evaluation.containment.as_ref().map(|it| &it.executor);
         if self.contained.as_ref() != executor {
             self.contained = None;
@@ -194,13 +216,21 @@ impl Evaluator {
         match self.reasons.iter_mut().find(|reason| reason.text == *text) {
             Some(reason) => {
                 reason.count += 1;
-                reason.first = reason.first.min(position);
+                set_first(&mut reason.first, position);
             }
             None if has_room => {
-                self.reasons.push(Reason { text: text.into_owned(), count: 1, first: position });
+                let first = (position.0.clone(), position.1);
+                self.reasons.push(Reason { text: text.into_owned(), count: 1, first });
             }
             None => self.others += 1,
         }
+    }
+}
+
+/// Keeps the first of two positions.
+fn set_first(first: &mut (Place, usize), (place, column): (&Place, usize)) {
+    if (place, column) < (&first.0, first.1) {
+        *first = (place.clone(), column);
     }
 }
 

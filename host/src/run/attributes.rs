@@ -75,95 +75,14 @@ impl Attributes {
         };
         report.case = if report.eval_case_id.is_none() { first(&self.case_key) } else { None };
         report.cluster = first(&self.cluster);
+        let names = [&self.case_key, &self.cluster].into_iter().flatten();
+        let has_several =
+            |name: &&String| conversation.labels.get(*name).is_some_and(|it| it.len() > 1);
+        report.several_values = names.filter(has_several).cloned().collect();
         let is_label = |name: &&String| {
             self.by.contains(*name) || RECORDED_ATTRIBUTES.contains(&name.as_str())
         };
         let labels = conversation.labels.iter().filter(|(name, _)| is_label(name));
         report.labels = labels.map(|(name, values)| (name.clone(), values.clone())).collect();
-    }
-}
-
-/// Numbers of conversations whose case or cluster is in doubt.
-#[derive(Debug, Default)]
-pub(super) struct Doubts {
-    conversations: usize,
-    case: Doubt,
-    cluster: Doubt,
-}
-
-#[derive(Debug, Default)]
-struct Doubt {
-    without: usize,
-    several: usize,
-    /// The first with several values.
-    first: Option<Arc<str>>,
-}
-
-impl Doubt {
-    fn add(&mut self, conversation: &Conversation, attribute: &str) {
-        match conversation.labels.get(attribute).map_or(0, Vec::len) {
-            0 => self.without += 1,
-            1 => {}
-            _ => {
-                self.several += 1;
-                self.first.get_or_insert_with(|| Arc::clone(&conversation.trace_id));
-            }
-        }
-    }
-
-    fn warnings(&self, attribute: &str, option: &str, all: usize, without: &str) -> Vec<String> {
-        let Self { without: count, several, first } = self;
-        let have = |count: usize| if count == 1 { "has" } else { "have" };
-        let mut warnings = Vec::new();
-        if *count > 0 {
-            warnings.push(format!(
-                "{count} of {all} conversations {} no usable value of `{attribute}` ({option}); {without}",
-                have(*count)
-            ));
-        }
-        if let Some(first) = first {
-            warnings.push(format!(
-                "{several} of {all} conversations {} several values of `{attribute}` ({option}); the one of the earliest span \
-                 counts (first in trace {first})",
-                have(*several)
-            ));
-        }
-        warnings
-    }
-}
-
-impl Doubts {
-    /// Counts a conversation with its report.
-    pub(super) fn add(
-        &mut self,
-        attributes: &Attributes,
-        report: &ConversationReport,
-        conversation: &Conversation,
-    ) {
-        self.conversations += 1;
-        if let (Some(key), None) = (&attributes.case_key, &report.eval_case_id) {
-            self.case.add(conversation, key);
-        }
-        if let Some(cluster) = &attributes.cluster {
-            self.cluster.add(conversation, cluster);
-        }
-    }
-
-    /// Returns warnings, each a sentence about the run.
-    pub(super) fn warnings(&self, attributes: &Attributes) -> Vec<String> {
-        let Attributes { case_key, cluster, .. } = attributes;
-        let of = |doubt: &Doubt, attribute: &Option<String>, option: &str, without: &str| {
-            let attribute = attribute.as_deref().unwrap_or_default();
-            doubt.warnings(attribute, option, self.conversations, without)
-        };
-        let mut warnings =
-            of(&self.case, case_key, "--case-key", "each of them is a case of its own");
-        warnings.extend(of(
-            &self.cluster,
-            cluster,
-            "--cluster",
-            "their cases count as one cluster, since nothing is known about them",
-        ));
-        warnings
     }
 }

@@ -5,7 +5,7 @@
 //! order in the report is that of the traces.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     future::poll_fn,
     mem,
     sync::Arc,
@@ -15,7 +15,6 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     Plan, RunEvent, Runner,
-    attributes::Doubts,
     conversations::{Conversations, shown},
     decide::{CaseOrder, Decider},
     feed::{Feed, Loaded, Taken, Unread},
@@ -54,36 +53,6 @@ pub(super) struct Executed {
     pub(super) input_errors: Vec<String>,
     /// Whether there are conversations that were not taken.
     pub(super) is_unfinished: bool,
-}
-
-/// Spans that were dropped because they are copies of others.
-#[derive(Debug, Default)]
-struct Copies {
-    spans: usize,
-    conversations: usize,
-    /// The first conversation with some.
-    first: Option<Arc<str>>,
-}
-
-impl Copies {
-    fn add(&mut self, dropped: usize, trace_id: &Arc<str>) {
-        self.spans += dropped;
-        self.conversations += 1;
-        self.first.get_or_insert_with(|| Arc::clone(trace_id));
-    }
-
-    /// Returns the warning of the run; `None` if there are no copies.
-    fn warning(&self) -> Option<String> {
-        let first = self.first.as_ref()?;
-        let counted = |count: usize, noun: &str| {
-            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-        };
-        Some(format!(
-            "{} dropped as exact copies of others in {} (first in trace {first})",
-            counted(self.spans, "span"),
-            counted(self.conversations, "conversation"),
-        ))
-    }
 }
 
 /// Runs every evaluator on every conversation. With `events`, the reports contain the data of evaluation events. An
@@ -126,15 +95,12 @@ pub(super) async fn all(
         changed: HashSet::new(),
         recorded: HashSet::new(),
         case_doubts: Vec::new(),
-        copies: Vec::new(),
         decider: deciding.map(|(order, gates)| {
             Decider::new(order, evaluators.iter().map(|it| it.name()), gates)
         }),
-        doubts: Doubts::default(),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         slots: &slots,
-        disagreements: BTreeMap::new(),
         conversations,
         session: session.as_ref(),
     };
@@ -186,33 +152,12 @@ fn slots(evaluators: &[Arc<PreparedEvaluator>]) -> impl Iterator<Item = Slot> {
     evaluators.iter().enumerate().flat_map(repeats)
 }
 
-/// Conversations whose repeats differ, although they should not.
-#[derive(Debug)]
-struct Disagreement {
-    conversations: usize,
-    first: Arc<str>,
-}
-
-impl Disagreement {
-    /// Returns the warning of the run about an evaluator.
-    fn warning(&self, evaluator: &str) -> String {
-        let (count, first) = (self.conversations, &self.first);
-        let noun = if count == 1 { "conversation" } else { "conversations" };
-        format!(
-            "{evaluator} asks no model, and its repeats differ in {count} {noun} (first in trace {first}): it reads a clock, a \
-             random number or the network"
-        )
-    }
-}
-
 /// State of the execution.
 struct Execution<'a, 's> {
     runner: &'a Runner,
     evaluators: &'a [Arc<PreparedEvaluator>],
     /// The evaluations of each conversation.
     slots: &'a [Slot],
-    /// By the index of the evaluator.
-    disagreements: BTreeMap<usize, Disagreement>,
     conversations: &'a Conversations,
     cases: &'a CaseIndex<'s>,
     /// It knows the secrets that no report has.
@@ -241,11 +186,8 @@ struct Execution<'a, 's> {
     recorded: HashSet<usize>,
     /// Warnings about golden cases, each with its conversation.
     case_doubts: Vec<(usize, String)>,
-    /// Conversations with copies of spans, and the number of these.
-    copies: Vec<(usize, usize, Arc<str>)>,
     /// In a run that ends as soon as its gates are decided.
     decider: Option<Decider>,
-    doubts: Doubts,
     progress: Progress<'a>,
 }
 
@@ -254,6 +196,7 @@ struct Active {
     recording: Arc<Recording>,
     /// Length of its text in bytes.
     bytes: usize,
+    session: Option<Arc<str>>,
     /// By slot.
     evaluations: Vec<Option<EvaluationReport>>,
     /// Keys of the evaluations by slot, in runs that are saved.
@@ -299,25 +242,13 @@ impl Execution<'_, '_> {
 
     /// Ends the feed, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
     fn finish_run(self) -> Executed {
-        let Self { evaluators, recorded, copies: found, disagreements, decider, .. } = self;
+        let Self { recorded, decider, input_errors, .. } = self;
         let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
         let case_doubts = self.case_doubts.into_iter().filter(|(number, _)| counts(*number));
-        let mut warnings: Vec<String> = case_doubts.map(|(_, doubt)| doubt).collect();
-        let mut copies = Copies::default();
-        for (_, dropped, trace_id) in found.iter().filter(|(number, ..)| counts(*number)) {
-            copies.add(*dropped, trace_id);
-        }
-        warnings.extend(copies.warning());
-        // How many conversations are read in vain is chance.
-        if decider.is_none() {
-            warnings.extend(self.doubts.warnings(self.conversations.attributes()));
-        }
-        let disagreements = disagreements.into_iter();
-        warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
-        let (unreliable, input_errors) = (Vec::new(), self.input_errors);
+        let warnings = case_doubts.map(|(_, doubt)| doubt).collect();
         let is_unfinished = self.feed.unfinished() > 0;
         self.feed.end();
-        Executed { unreliable, recorded, warnings, input_errors, is_unfinished }
+        Executed { unreliable: Vec::new(), recorded, warnings, input_errors, is_unfinished }
     }
 
     /// Starts to load conversations, unless enough loaded ones wait.
@@ -377,18 +308,15 @@ impl Execution<'_, '_> {
             self.deferred.push(taken);
             return;
         }
-        let Taken { number, bytes, loaded } = taken;
+        let Taken { number, bytes, session, loaded } = taken;
         let unusable = match loaded {
-            Loaded::Conversation(conversation) => {
-                let (dropped, trace_id) = (conversation.dropped_copies, &conversation.trace_id);
-                if dropped > 0 {
-                    self.copies.push((number, dropped, Arc::clone(trace_id)));
+            Loaded::Conversation(conversation) => match self.unusable(number, &conversation) {
+                Some(mut report) => {
+                    report.session = session;
+                    report
                 }
-                match self.unusable(number, &conversation) {
-                    Some(report) => report,
-                    None => return self.evaluate(number, bytes, *conversation),
-                }
-            }
+                None => return self.evaluate(number, (bytes, session), *conversation),
+            },
             Loaded::Failed(Unread { trace_id, trace_file, .. }, error) => {
                 let error = format!("Turn extraction failed: {error}");
                 let mut report = ConversationReport::new(trace_id);
@@ -398,8 +326,10 @@ impl Execution<'_, '_> {
             }
             Loaded::Unusable(error) => {
                 self.permits.record_failure();
-                let (line, message) = (error.line, error.message);
-                self.input_errors.push(format!("Line {line} cannot be used: {message}"));
+                if !self.writer.input_error(number, &error) {
+                    let (line, message) = (error.line, error.message);
+                    self.input_errors.push(format!("Line {line} cannot be used: {message}"));
+                }
                 return;
             }
         };
@@ -433,7 +363,12 @@ impl Execution<'_, '_> {
     }
 
     /// Starts all evaluations of a conversation.
-    fn evaluate(&mut self, number: usize, bytes: usize, conversation: Conversation) {
+    fn evaluate(
+        &mut self,
+        number: usize,
+        (bytes, session): (usize, Option<Arc<str>>),
+        conversation: Conversation,
+    ) {
         let position = self.conversations.position(number);
         let case = self.golden_case(number, &conversation);
         let scenario = self.cases.scenario(&conversation, self.conversations.of_run()).cloned();
@@ -467,7 +402,8 @@ impl Execution<'_, '_> {
             });
             self.positions.insert(task.id(), (number, position));
         }
-        self.active.insert(number, Active { recording, bytes, evaluations, keys, missing });
+        self.active
+            .insert(number, Active { recording, bytes, session, evaluations, keys, missing });
         self.active_bytes += bytes;
         for position in skipped {
             let evaluator = &self.evaluators[self.slots[position].column];
@@ -600,9 +536,8 @@ impl Execution<'_, '_> {
 
     /// Drops a conversation and writes its report.
     fn finish(&mut self, number: usize) {
-        let Some(Active { recording, bytes, evaluations, .. }) = self.active.remove(&number) else {
-            return;
-        };
+        let Some(active) = self.active.remove(&number) else { return };
+        let Active { recording, bytes, session, evaluations, .. } = active;
         self.active_bytes -= bytes;
         let evaluations = evaluations.into_iter().zip(self.slots).map(|(report, slot)| {
             let evaluator = &self.evaluators[slot.column];
@@ -615,6 +550,7 @@ impl Execution<'_, '_> {
         }
         let golden = recording.case().map(|case| case.id.as_str().into());
         let mut report = self.report(&recording.conversation, golden, evaluations);
+        report.session = session;
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
@@ -653,7 +589,6 @@ impl Execution<'_, '_> {
     }
 
     fn write_now(&mut self, number: usize, report: &ConversationReport) {
-        self.note_disagreements(&report.evaluations, &report.trace_id);
         self.writer.conversation(number, report);
         self.feed.finished(number, report);
     }
@@ -692,16 +627,6 @@ impl Execution<'_, '_> {
         })
     }
 
-    /// Notes repeats that differ and should not.
-    fn note_disagreements(&mut self, evaluations: &[EvaluationReport], trace_id: &Arc<str>) {
-        for (column, evaluation) in evaluations.iter().enumerate() {
-            if self.evaluators[column].evaluator.has_to_agree() && evaluation.repeats_differ() {
-                let none = || Disagreement { conversations: 0, first: Arc::clone(trace_id) };
-                self.disagreements.entry(column).or_insert_with(none).conversations += 1;
-            }
-        }
-    }
-
     /// Returns the report of a conversation that was compared with this golden case.
     fn report(
         &mut self,
@@ -714,7 +639,7 @@ impl Execution<'_, '_> {
         report.eval_case_id = golden;
         let attributes = self.conversations.attributes();
         attributes.add_to(&mut report, conversation);
-        self.doubts.add(attributes, &report, conversation);
+        report.dropped_copies = conversation.dropped_copies;
         let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
         // A part of a secret would not be found.
         report.prompt = prompt.map(|text| match self.session {

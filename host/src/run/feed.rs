@@ -49,6 +49,8 @@ pub(super) struct Taken {
     pub(super) number: usize,
     /// Length of its text in bytes.
     pub(super) bytes: usize,
+    /// Name of the session that joins its traces, of a stream.
+    pub(super) session: Option<Arc<str>>,
     pub(super) loaded: Loaded,
 }
 
@@ -112,12 +114,12 @@ impl Feed for StreamFeed {
             return Poll::Ready(None);
         };
         self.is_wanted = false;
-        let Arrival { number, bytes, loaded, .. } = arrival;
+        let Arrival { number, bytes, session, loaded } = arrival;
         let loaded = match loaded {
             Ok(conversation) => Loaded::Conversation(Box::new(conversation)),
             Err(error) => Loaded::Unusable(error),
         };
-        Poll::Ready(Some(vec![Taken { number, bytes, loaded }]))
+        Poll::Ready(Some(vec![Taken { number, bytes, session, loaded }]))
     }
 
     fn skip(&mut self) -> Option<Unread> {

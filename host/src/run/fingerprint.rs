@@ -71,7 +71,7 @@ pub(super) fn header(
     let golden = eval_set.map(|set| {
         let digest = |case: &EvalCase| Digester::new("golden case").json("case", case).finish();
         let cases = set.cases.iter().map(|case| (case.id.clone(), digest(case))).collect();
-        Golden { id: set.id.clone(), cases }
+        Golden { id: set.id.clone(), cases, digest: None }
     });
     let entries: Vec<_> = planned
         .iter()
@@ -85,7 +85,10 @@ pub(super) fn header(
         .json("tool", &TOOL)
         .json("configuration", &configuration)
         .json("golden", &golden)
-        .json("evaluators", &header.evaluators)
+        .json(
+            "evaluators",
+            &header.evaluators.iter().map(EvaluatorEntry::planned).collect::<Vec<_>>(),
+        )
         .finish();
     Header { plan: Some(plan), config: Some(configuration), golden, ..header }
 }

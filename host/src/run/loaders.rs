@@ -159,7 +159,7 @@ fn failed(conversations: &Conversations, number: usize, error: String) -> Taken 
 }
 
 fn taken(conversations: &Conversations, number: usize, loaded: Loaded) -> Taken {
-    Taken { number, bytes: conversations.size(number), loaded }
+    Taken { number, bytes: conversations.size(number), session: None, loaded }
 }
 
 fn unread(conversations: &Conversations, number: usize) -> Unread {

@@ -22,6 +22,7 @@
 //! | `context` | working directory, variables and limits of a program |
 //! | `snapshot` | the files of a program at the start of the run |
 //! | `permits` | permits to start an evaluation |
+//! | `pipe`, `lines`, `window` | runs over a stream: a conversation on each line, a record for each |
 //! | `identity`, `fingerprint` | fingerprints of evaluators, and the header of the run file |
 //! | `preview` | what an evaluator gets, before it does |
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
@@ -56,9 +57,11 @@ mod identity;
 mod inspect;
 mod judging;
 mod library;
+mod lines;
 mod loaders;
 mod model_program;
 mod permits;
+mod pipe;
 mod plan;
 mod prepared;
 mod preview;
@@ -77,6 +80,7 @@ mod stages;
 mod suite;
 mod target;
 mod transcripts;
+mod window;
 mod work;
 
 #[cfg(test)]
@@ -89,6 +93,8 @@ pub use event::RunEvent;
 pub use examine::{Examination, conforms};
 pub use inspect::{Inspection, invocations};
 pub use library::LibraryEntry;
+pub use lines::{Lines, Piped};
+pub use pipe::PipeError;
 pub use plan::Plan;
 pub use preview::Preview;
 pub use recordings::{Extractor, Recordings, turns_document};

@@ -113,8 +113,11 @@ impl Extractor {
     /// Returns the conversation of these traces, at least one.
     #[must_use]
     pub fn conversation(&self, traces: &[Trace]) -> Conversation {
-        let group = Group::new(traces.iter().collect());
-        extracted(&group, &self.conventions, &self.attributes)
+        self.of_group(&Group::new(traces.iter().collect()))
+    }
+
+    pub(super) fn of_group(&self, group: &Group<'_>) -> Conversation {
+        extracted(group, &self.conventions, &self.attributes)
     }
 }
 

@@ -159,7 +159,7 @@ impl Runner {
     }
 
     /// Runs everything but the end of the run file.
-    async fn evaluate(
+    pub(super) async fn evaluate(
         &self,
         request: &Request,
         stream: Option<Box<dyn ConversationStream>>,
@@ -194,12 +194,13 @@ impl Runner {
             return report;
         }
         report.warnings.extend_from_slice(&plan.warnings);
-        let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
+        let mut header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
             refuse(&mut report, refusal);
             return report;
         }
         report.warnings.extend(header.evaluators.iter().filter_map(EvaluatorEntry::uncertified));
+        header.report.warnings.clone_from(&report.warnings);
         writer.start(header);
         let planned = Planned { plan, conversations, order, eval_set, permits };
         self.execute(request, planned, stream, (&mut report, writer), on_event).await;

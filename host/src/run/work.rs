@@ -68,15 +68,6 @@ impl PlannedEvaluator {
         }
     }
 
-    /// Returns true if repeats have to be equal: it is a program that asks no model through the host.
-    pub(super) fn has_to_agree(&self) -> bool {
-        match &self.work {
-            Work::Program(program) => program.target.is_none(),
-            Work::Linked { .. } => true,
-            _ => false,
-        }
-    }
-
     /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, `suite`, or `broken` if it cannot run.
     #[must_use]
     pub fn kind(&self) -> &'static str {

@@ -13,7 +13,8 @@ use super::{
     format::{self, EndRecord, kind},
 };
 use crate::{
-    ConversationReport, EvaluationReport, Report, Status, SuiteReport, Tally, contradiction,
+    ConversationReport, EvaluationReport, Report, Status, SuiteReport, Tally, TargetProxyReport,
+    contradiction,
 };
 
 /// Stands for the text of an error, which may quote a conversation.
@@ -36,8 +37,15 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let header = header.ok_or_else(|| io::Error::other("the run has no header"))?.clone();
     let (conversations, gates) = (report.conversations.len(), report.gates.clone());
     let begun = compared_report(header.report.clone());
-    let header =
-        Header { conversations, gates, earlier: 0, options: None, report: begun, ..header };
+    let header = Header {
+        part: None,
+        conversations,
+        gates,
+        earlier: 0,
+        options: None,
+        report: begun,
+        ..header
+    };
     add(out, kind::HEADER, &header)?;
     let mut tally = Tally::default();
     for (number, conversation) in report.conversations.iter().outlines().enumerate() {
@@ -46,7 +54,7 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         add(out, kind::CONVERSATION, &ConversationRecord { number, conversation })?;
     }
     let report = compared_report(report.clone());
-    add(out, kind::END, &EndRecord { conversations, tally, report })
+    add(out, kind::END, &EndRecord { conversations, tally, sum: None, read: None, report })
 }
 
 fn add(out: &mut dyn Write, kind: &str, record: &impl Serialize) -> io::Result<()> {
@@ -83,6 +91,9 @@ fn compared(conversation: ConversationReport) -> ConversationReport {
         evaluations: conversation.evaluations.into_iter().map(compared_evaluation).collect(),
         trace_file: None,
         labels: Labels::new(),
+        dropped_copies: 0,
+        session: None,
+        several_values: Vec::new(),
         prompt: None,
         warnings: Vec::new(),
         failed_turns: Vec::new(),
@@ -106,7 +117,8 @@ fn compared_evaluation(mut evaluation: EvaluationReport) -> EvaluationReport {
         duration: None,
         stderr: None,
         details: None,
-        target_proxy: None,
+        // Repeats of what asks models may differ.
+        target_proxy: evaluation.target_proxy.map(|_| TargetProxyReport::default()),
         containment: None,
         repeats: evaluation.repeats.into_iter().map(compared_evaluation).collect(),
         ..evaluation

@@ -343,7 +343,11 @@ mod tests {
             tool: "evaluator 1.0.0".to_owned(),
             settings: [("group_by".to_owned(), json!("trace")), ("retries".to_owned(), json!(0))]
                 .into(),
-            golden: Some(Golden { id: "g".to_owned(), cases: [case("a"), case("b")].into() }),
+            golden: Some(Golden {
+                id: "g".to_owned(),
+                cases: [case("a"), case("b")].into(),
+                ..Golden::default()
+            }),
             evaluators: vec![entry("check", "code"), entry("asks", "judge")],
             ..Header::default()
         }

@@ -40,6 +40,8 @@ pub(crate) mod kind {
     pub(crate) const CONVERSATION: &str = "conversation";
     /// What was said and done in a conversation.
     pub(crate) const TRANSCRIPT: &str = "transcript";
+    /// A line of the input that cannot be used.
+    pub(crate) const INPUT_ERROR: &str = "input_error";
     /// The last line of a complete run.
     pub(crate) const END: &str = "end";
 }
@@ -102,6 +104,12 @@ pub(super) struct WithdrawnRecord {
 pub(super) struct EndRecord<R> {
     pub(super) conversations: usize,
     pub(super) tally: Tally,
+    /// Sum of the digests of the conversations and input errors of a part, by which equal parts are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sum: Option<Digest>,
+    /// Number of lines that a filter read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) read: Option<u64>,
     /// The whole report, without its conversations.
     pub(super) report: R,
 }

@@ -10,7 +10,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::format::{FORMAT, VERSION};
+use super::{
+    format::{FORMAT, VERSION},
+    part::Part,
+};
 use crate::{
     Gate,
     certificate::Certificate,
@@ -36,6 +39,9 @@ pub struct RunHeader<R> {
     pub id: Option<String>,
     /// Program that wrote the file, e.g. `evaluator 0.1.0`.
     pub tool: String,
+    /// The part of a run that the file has; `None` for a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// Time at which the first evaluation could start: RFC 3339, UTC.
     pub started: Option<String>,
     /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
@@ -89,8 +95,28 @@ impl<R> RunHeader<R> {
 pub struct Golden {
     /// Id of the eval set.
     pub id: String,
-    /// Digest of each case, by its id.
+    /// Digest of each case, by its id; empty if there is a digest of all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cases: BTreeMap<String, Digest>,
+    /// Digest of all cases, in place of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+impl Golden {
+    /// Returns the digest of all cases.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let of_cases = || Digester::new("golden cases").json("cases", &self.cases).finish();
+        self.digest.unwrap_or_else(of_cases)
+    }
+
+    /// Replaces the cases by their digest: of many parts, not each has all of them.
+    #[must_use]
+    pub fn without_cases(self) -> Self {
+        let digest = Some(self.digest());
+        Self { cases: BTreeMap::new(), digest, ..self }
+    }
 }
 
 /// An evaluator of the run.
@@ -116,6 +142,16 @@ pub struct EvaluatorEntry {
     /// Its certificate, if the configuration names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Arc<Certificate>>,
+}
+
+impl EvaluatorEntry {
+    /// Returns what decides verdicts on every machine: all but what may differ between machines.
+    #[must_use]
+    pub fn planned(&self) -> Self {
+        let FingerprintParts { code, settings, .. } = self.parts.clone();
+        let parts = FingerprintParts { code, settings, ..FingerprintParts::default() };
+        Self { parts, fingerprint: None, ..self.clone() }
+    }
 }
 
 fn once() -> u32 {

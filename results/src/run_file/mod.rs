@@ -10,7 +10,8 @@
 //! | `store` | bytes in memory and in a file, and reading lines of them |
 //! | `file` | a file with a name: opened, locked, replaced |
 //! | `writer` | the records that a run adds to its file |
-//! | `input_error` | lines of a stream that cannot be used |
+//! | `part` | parts of a run |
+//! | `stream` | a part that is written to a stream |
 //! | `saved` | the report of saved runs |
 //! | `foreign` | results of other tools, read as saved runs |
 //! | `contradiction` | records that no run writes |
@@ -30,9 +31,10 @@ mod file;
 mod foreign;
 mod format;
 mod header;
-mod input_error;
+mod part;
 mod saved;
 mod store;
+mod stream;
 mod writer;
 
 #[cfg(test)]
@@ -48,7 +50,7 @@ pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
-pub use input_error::InputError;
+pub use part::{InputError, Part, Shard};
 pub use saved::{read, read_sliced};
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter};

@@ -1,6 +1,7 @@
 //! Run files: what comes back of them, cut off, changed, and shared.
 
 mod reports;
+mod streams;
 
 use std::{
     fs::{self, File},
@@ -398,6 +399,33 @@ fn one_run_at_a_time_writes_a_file() {
     let mut again = RunWriter::new(Some(&first), 0);
     again.start(header(1));
     assert!(!again.saves());
+}
+
+#[test]
+fn the_last_record_of_a_conversation_counts_and_sentences_are_made_from_all_of_these() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
+    let mut writer = writer(&file, false, 0);
+    for (number, score, dropped_copies) in [(0, 0.5, 7), (1, 0.5, 0), (0, 0.25, 2), (2, 0.5, 1)] {
+        let mut report = ConversationReport {
+            dropped_copies,
+            ..ConversationReport::new(format!("t{number}").into())
+        };
+        report.evaluations = vec![scored(score)];
+        report.evaluations[0].warnings = vec!["x".to_owned(); dropped_copies];
+        writer.conversation(number, &report);
+        assert!(writer.flush().is_none());
+    }
+    let mut report = Report { warnings: vec!["first".to_owned()], ..Report::default() };
+    assert!(writer.finish(&mut report).is_none());
+    let copies = "3 spans dropped as exact copies of others in 2 conversations (first in trace t0)";
+    assert_eq!(report.warnings, ["first", copies]);
+    assert_eq!((report.tally().passed, report.conversations.warnings()), (2, 3));
+    let first = report.conversations.get(0).unwrap().unwrap();
+    assert_eq!(first.evaluations[0].score, Some(0.25));
+    let text = fs::read_to_string(&file).unwrap();
+    let end = text.lines().last().unwrap();
+    assert!(end.contains("\"conversations\":3,") && !end.contains("exact copies"), "{end}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File},
-    io,
+    io::{self, Write},
     path::PathBuf,
     sync::{
         Arc, OnceLock,
@@ -18,11 +18,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Damage, EvaluatorEntry, Header, RunFile, contradiction,
+    Damage, EvaluatorEntry, Golden, Header, RunFile, contradiction,
     file::Opened,
     format::{EndRecord, EvaluationRecord, WithdrawnRecord, kind},
     header::random_id,
+    part::{InputError, Part, add_conversation},
     store::Span,
+    stream::PartStream,
 };
 use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report, digest::Digest};
 
@@ -35,6 +37,21 @@ pub struct RunWriter {
     collector: Collector,
     header: Option<Arc<Header>>,
     named: Option<Named>,
+    /// In place of a file.
+    stream: Option<Streamed>,
+    /// The part of a run that is written.
+    part: Option<Part>,
+    /// Sum of the conversations of a shard.
+    sum: Digest,
+}
+
+/// A stream that a part is written to.
+#[derive(Debug)]
+struct Streamed {
+    stream: PartStream,
+    /// Reason why nothing more is written.
+    failure: Option<String>,
+    is_reported: bool,
 }
 
 /// The file that is named in the request of a run, in contrast to a temporary one.
@@ -86,7 +103,28 @@ impl RunWriter {
                 is_reported: false,
             }
         });
-        Self { collector: Collector::new(memory, 0), header: None, named }
+        Self { named, ..Self::in_memory(memory) }
+    }
+
+    fn in_memory(memory: usize) -> Self {
+        let (collector, sum) = (Collector::new(memory, 0), Digest::default());
+        Self { collector, header: None, named: None, stream: None, part: None, sum }
+    }
+
+    /// A part of a run that is written to a stream. The number of a conversation is that of its line in the input, from 0: each
+    /// line has a record, [`conversation`](Self::conversation) or [`input_error`](Self::input_error), and they are written in
+    /// their order. The report that [`finish`](Self::finish) completes has no conversations.
+    #[must_use]
+    pub fn stream(out: Box<dyn Write + Send>) -> Self {
+        let stream = Streamed { stream: PartStream::new(out), failure: None, is_reported: false };
+        let part = Some(Part::Pipe { pipe: true });
+        Self { stream: Some(stream), part, ..Self::in_memory(0) }
+    }
+
+    /// Returns the writer of a part of a run.
+    #[must_use]
+    pub fn of_part(self, part: Option<Part>) -> Self {
+        Self { part, ..self }
     }
 
     /// Damaged lines of the file that is resumed.
@@ -113,8 +151,14 @@ impl RunWriter {
         let (id, gates) = (Some(random_id()), header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
         let seed = header.report.until_decided;
-        let header = Header { format, version, encoding, id, tool, started, gates, seed, ..header };
-        self.collector.expect(header.conversations);
+        let part = self.part;
+        let mut header =
+            Header { format, version, encoding, id, tool, part, started, gates, seed, ..header };
+        self.collector.expect(&header);
+        if let Some(Streamed { stream, failure, .. }) = &mut self.stream {
+            header.golden = header.golden.map(Golden::without_cases);
+            *failure = stream.header(&header).err().map(|error| error.to_string());
+        }
         self.header = Some(Arc::new(header.clone()));
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
@@ -156,14 +200,40 @@ impl RunWriter {
     }
 
     /// Adds a conversation, and forgets the evaluations that were added one by one.
+    ///
+    /// One with the number of an earlier one replaces it.
     pub fn conversation(&mut self, number: usize, report: &ConversationReport) {
+        if let Some(streamed) = &mut self.stream {
+            streamed.add(|stream| stream.conversation(number, report));
+            return;
+        }
+        if self.part.is_some() {
+            add_conversation(&mut self.sum, &report.trace_id, report.content.as_ref());
+        }
         let added = self.collector.put(number, report);
         self.note(added);
+    }
+
+    /// Adds the error of a line of the input with this number, from 0. Returns false if this is not a [stream](Self::stream), and
+    /// has no such records.
+    pub fn input_error(&mut self, number: usize, error: &InputError) -> bool {
+        let Some(streamed) = &mut self.stream else { return false };
+        streamed.add(|stream| stream.input_error(number, error));
+        true
+    }
+
+    /// Returns the number of records that wait for those of lines before theirs, and of their bytes.
+    #[must_use]
+    pub fn waiting(&self) -> (usize, usize) {
+        self.stream.as_ref().map_or((0, 0), |streamed| streamed.stream.waiting())
     }
 
     /// Adds the transcript of a conversation: `invocations` and `expected_invocations` of the document that evaluators read, as
     /// JSON. To be called before the conversation is added.
     pub fn transcript(&mut self, number: usize, document: &str) {
+        if self.stream.is_some() {
+            return;
+        }
         let added = self.collector.put_transcript(number, document);
         self.note(added);
     }
@@ -177,6 +247,10 @@ impl RunWriter {
     /// Hands everything that was added to the system, so that it outlives this process. Without a named file, does so when
     /// there is more of it than memory may hold.
     pub fn flush(&mut self) -> Option<Event> {
+        if let Some(streamed) = &mut self.stream {
+            streamed.add(PartStream::flush);
+            return streamed.event();
+        }
         let written = self.collector.flush();
         let Some(named) = &mut self.named else {
             return written.err().map(|error| Event::InMemory(error.to_string()));
@@ -200,11 +274,19 @@ impl RunWriter {
         if self.header.is_none() {
             self.start(Header { report: report.clone(), ..Header::default() });
         }
+        if let Some(streamed) = self.stream {
+            report.header = self.header;
+            return streamed.finish(report);
+        }
+        let recounted = self.collector.recount();
+        self.note(recounted);
         let named = self.named.as_ref();
         report.reused = named.filter(|named| named.resume).map(|named| named.reused);
         let end = EndRecord {
-            conversations: self.collector.len(),
+            conversations: self.collector.added(),
             tally: self.collector.tally(),
+            sum: self.part.map(|_| self.sum),
+            read: None,
             report: &*report,
         };
         self.add(kind::END, &end);
@@ -218,12 +300,19 @@ impl RunWriter {
             event = event.or_else(|| self.failure().map(Event::Failed));
         }
         let failure = self.failure();
+        report.warnings.extend(self.collector.warnings());
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.header = self.header;
         report.files = self.named.map(|named| named.path).into_iter().collect();
         report.conversations = self.collector.finish();
         event
+    }
+
+    /// Returns true if the run was started.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.header.is_some()
     }
 
     /// Leaves the file as it was. One that was empty is removed: it would be taken for that of a run that was killed.
@@ -268,6 +357,28 @@ impl RunWriter {
             named.path.display(),
             named.failure.as_ref()?
         ))
+    }
+}
+
+impl Streamed {
+    fn add<T>(&mut self, add: impl FnOnce(&mut PartStream) -> io::Result<T>) -> Option<T> {
+        if self.failure.is_some() {
+            return None;
+        }
+        add(&mut self.stream).map_err(|error| self.failure = Some(error.to_string())).ok()
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        let failure = self.failure.as_ref().filter(|_| !self.is_reported)?;
+        self.is_reported = true;
+        Some(Event::Failed(format!("Failed to write the records: {failure}.")))
+    }
+
+    /// Writes the last line of a part that is whole.
+    fn finish(mut self, report: &mut Report) -> Option<Event> {
+        let is_whole = self.add(|stream| stream.end(report)) == Some(true);
+        report.unsaved = !is_whole;
+        self.event()
     }
 }
 

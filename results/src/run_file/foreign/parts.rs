@@ -72,7 +72,7 @@ pub(super) fn digest(value: &Value) -> Digest {
 /// Returns the golden cases of a run: what is asked and expected, by the case.
 pub(super) fn golden(id: &str, cases: impl IntoIterator<Item = (String, Value)>) -> Golden {
     let cases = cases.into_iter().map(|(case, value)| (case, digest(&value))).collect();
-    Golden { id: id.to_owned(), cases }
+    Golden { id: id.to_owned(), cases, digest: None }
 }
 
 /// The report of a conversation of a case.

@@ -134,13 +134,19 @@ fn lines_form_one_pool() {
 #[test]
 fn a_line_may_be_an_array_of_spans() {
     let array = |id: &str| {
-        format!(r#"[{{"traceId": "t", "spanId": "{id}1"}}, {{"traceId": "{id}", "spanId": "{id}2"}}]"#)
+        format!(
+            r#"[{{"traceId": "t", "spanId": "{id}1"}}, {{"traceId": "{id}", "spanId": "{id}2"}}]"#
+        )
     };
-    let text = [array("a"), r#"{"traceId": "t", "spanId": "bare"}"#.to_owned(), array("b")].join("\n");
+    let text =
+        [array("a"), r#"{"traceId": "t", "spanId": "bare"}"#.to_owned(), array("b")].join("\n");
     assert_eq!(shape(&from_text(&text)), [[3, 3, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0]]);
     let part = format!("{}\n{}", array("a"), r#"[{"traceId": "t", "spanId": "x"}, 5]"#);
     let file = load_text(&part, Path::new("t.json"), &formats(Some("otlp-json"))).unwrap();
-    assert_eq!(file.unusable.to_string(), "1 span left out: line 2: [1]: the span is an integer instead of an object");
+    assert_eq!(
+        file.unusable.to_string(),
+        "1 span left out: line 2: [1]: the span is an integer instead of an object"
+    );
 }
 
 #[test]
