@@ -246,7 +246,7 @@ impl Execution<'_, '_> {
         let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
         let case_doubts = self.case_doubts.into_iter().filter(|(number, _)| counts(*number));
         let warnings = case_doubts.map(|(_, doubt)| doubt).collect();
-        let is_unfinished = self.feed.unfinished() > 0;
+        let is_unfinished = self.feed.is_unfinished();
         self.feed.end();
         Executed { unreliable: Vec::new(), recorded, warnings, input_errors, is_unfinished }
     }

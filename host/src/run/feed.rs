@@ -37,9 +37,9 @@ pub(super) trait Feed {
     /// Receives the report of a conversation when it is written.
     fn finished(&mut self, _number: usize, _report: &ConversationReport) {}
 
-    /// Returns the number of conversations that there are and that it did not give.
-    fn unfinished(&self) -> usize {
-        0
+    /// Returns true if there are, or may be, conversations that it did not give.
+    fn is_unfinished(&self) -> bool {
+        false
     }
 }
 
@@ -79,11 +79,13 @@ pub(super) struct StreamFeed {
     /// Whether there is room for another one. While there is not, the stream is not polled.
     is_wanted: bool,
     is_ended: bool,
+    /// Whether it was ended before its end.
+    is_given_up: bool,
 }
 
 impl StreamFeed {
     pub(super) fn new(stream: Box<dyn ConversationStream>) -> Self {
-        Self { stream, is_wanted: false, is_ended: false }
+        Self { stream, is_wanted: false, is_ended: false, is_given_up: false }
     }
 }
 
@@ -123,6 +125,7 @@ impl Feed for StreamFeed {
     }
 
     fn skip(&mut self) -> Option<Unread> {
+        self.is_given_up |= !self.is_ended;
         self.is_ended = true;
         None
     }
@@ -135,7 +138,7 @@ impl Feed for StreamFeed {
         self.stream.finished(number, report);
     }
 
-    fn unfinished(&self) -> usize {
-        self.stream.unfinished()
+    fn is_unfinished(&self) -> bool {
+        self.is_given_up || self.stream.unfinished() > 0
     }
 }
