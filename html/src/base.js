@@ -1,5 +1,4 @@
-// What the scripts of all pages have: elements, numbers, verdicts and figures. Texts of the data become text nodes and values of attributes,
-// never markup, addresses or styles.
+// What all pages have. Texts of the data become text nodes and values of attributes, never markup, addresses or styles.
 const D = JSON.parse(document.getElementById("data").textContent), root = document.documentElement;
 
 // Elements.
@@ -15,8 +14,7 @@ function addText(node, text) {
   });
 }
 const SVG = new Set(["svg", "line", "rect", "circle", "text"]);
-// Creates an element from its tag with classes, e.g. `div.soft`, its attributes, if any, of which functions are listeners, and its children:
-// elements, texts or arrays.
+// Creates an element from its tag with classes, e.g. `div.soft`, its attributes, if any, of which functions are listeners, and its children.
 function el(selector, ...children) {
   const [tag, ...classes] = selector.split("."), attributes = children[0]?.constructor === Object ? children.shift() : {};
   const node = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -54,8 +52,8 @@ const withoutImages = (text, found) => text.replace(IMAGE, (_, data) => {
   return `[${what}]`;
 });
 // A text in its own direction; a long one has a button for the rest.
-function prose(text, style = "", draw = (it) => it, limit = 6000) {
-  const images = [], whole = withoutImages(String(text ?? ""), images), node = el("div" + style, { dir: "auto" });
+function prose(text, style = "", draw = (it) => it, limit = 6000, tag = "div") {
+  const images = [], whole = withoutImages(String(text ?? ""), images), node = el(tag + style, { dir: "auto" });
   const show = (most) => {
     const isCut = whole.length > most;
     node.replaceChildren();
@@ -108,11 +106,9 @@ const fixed = (number, digits = 3) => (typeof number === "number" ? number.toFix
 const signed = (number) => (number < 0 ? "−" : number > 0 ? "+" : "±") + Math.abs(number).toFixed(3);
 const size = (bytes) => `${count(Math.ceil(bytes / 1000))} KB`;
 const many = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
-function time(ms) {
-  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
-  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-  return ms < 120000 ? `${(ms / 1000).toFixed(1)} s` : `${count(Math.round(ms / 60000))} min`;
-}
+const time = (ms) => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 1000 ? `${+ms.toFixed(ms < 10)} ms` : ms < 120000 ? `${(ms / 1000).toFixed(1)} s` : `${count(Math.round(ms / 60000))} min`);
+// Some members of an object as facts, without those that are 0.
+const members = (it, names) => names.split(" ").map((name) => [name, it[name] || null]);
 const measure = (gate) => `${gate.measure.replace("_", " ")} ≥ ${gate.limit}`;
 const clusters = (it, { worth_cases: worth }) => (it.clusters ? ` in ${many(it.clusters, "cluster")}${worth ? `, worth about ${count(worth)}` : ""}` : "");
 const interval = (it) => `${fixed(it.value)} [${fixed(it.lower)}, ${fixed(it.upper)}]`;

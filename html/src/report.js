@@ -1,5 +1,4 @@
-// The page of a run: the element `data` has columns of conversations, and `block-N` 16 conversations, gzip and base64. The fragment of the
-// address is the page's state.
+// The page of a run: the element `data` has columns of conversations, `block-N` 16 conversations. The fragment of the address is the page's state.
 const C = D.conversations, E = D.evaluators, compared = D.comparison;
 const ROWS = 100;
 
@@ -11,20 +10,15 @@ function difference({ difference: it, p }) {
   return [plot({ value: it.mean, ...it }, [-reach, reach], 0, ".zero", `difference ${signed(it.mean)}, interval ${words}`),
     soft(tinted(it.upper < 0, it.lower > 0, signed(it.mean)), ` ${words}`, p != null && ` p ${fixed(p)}`)];
 }
-// Scores of an evaluator in tenths; of one that only says yes or no, the two shares.
+// Scores of an evaluator in tenths.
 function histogram({ bins, threshold, is_graded: isGraded }) {
   const most = Math.max(...bins);
   if (!most) return soft("no scores");
-  if (!isGraded) {
-    const words = `${count(bins[9])} × 1, ${count(bins[0])} × 0`, share = (bins[9] / (bins[0] + bins[9])) * 120;
-    return [figure(".histogram", [120, 40], words, el("rect.bin", { y: 14, width: share, height: 14 }),
-      el("rect.bin.low", { x: share, y: 14, width: 120 - share, height: 14 })), soft(words)];
-  }
-  return figure(".histogram", [120, 40], `scores in tenths from 0 to 1: ${bins.join(", ")}`, el("line.axis", { x2: 120, y1: 38.5, y2: 38.5 }),
+  return [figure(".histogram", [120, 40], `scores in tenths from 0 to 1: ${bins.join(", ")}`, el("line.axis", { x2: 120, y1: 38.5, y2: 38.5 }),
     bins.map((number, at) => {
-      const height = number && Math.max(1.5, (number / most) * 36), isLow = threshold != null && (at + 1) / 10 <= threshold + 1e-9;
-      return el(isLow ? "rect.bin.low" : "rect.bin", { x: at * 12 + 0.5, y: 38 - height, width: 11, height });
-    }));
+      const height = number && Math.max(1.5, (number / most) * 36), isLow = (at + 1) / 10 <= (threshold ?? (isGraded ? 0 : 0.5)) + 1e-9;
+      return el(isLow ? "rect.bin.fail" : "rect.bin", { x: at * 12 + 0.5, y: 38 - height, width: 11, height });
+    })), !isGraded && soft(`${count(bins[9])} × 1, ${count(bins[0])} × 0`)];
 }
 
 // Addresses.
@@ -100,27 +94,22 @@ function scoreCell(it, at) {
 function conversations(query) {
   const status = el("p.soft", { role: "status" }), body = el("tbody"), pager = el("nav.bar", { "aria-label": "Pages of conversations" });
   let state = listQuery(query);
-  const go = (next) => { keepFocus(); location.hash = address("", null, next); };
-  const set = (key, value) => go(changed(state, { [key]: value }));
-  const search = el("input", { type: "search", id: "search", placeholder: "Name, prompt, reason", input: (event) => {
+  const get = (key) => state.get(key) ?? "", sort = get("sort");
+  const set = (key, value) => { keepFocus(); location.hash = address("", null, changed(state, { [key]: value })); };
+  const search = el("input", { type: "search", id: "search", placeholder: "Name, prompt, reason", value: get("q"), input: (event) => {
     state = changed(state, { q: event.target.value });
     history.replaceState(null, "", address("", null, state));
     draw();
   } });
-  search.value = state.get("q") ?? "";
-  const select = (label, key, options) => {
-    const node = el("select", { id: key, change: (event) => set(key, event.target.value) }, options.map(([value, text = value]) => el("option", { value }, text)));
-    node.value = state.get(key) ?? "";
-    return el("label", label, " ", node);
-  };
-  const sort = state.get("sort") ?? "";
+  const select = (label, key, options) => el("label", label, " ", el("select", { id: key, change: (event) => set(key, event.target.value) },
+    options.map(([value, text = value]) => el("option", { value, selected: value === get(key) }, text))));
   const byScore = (it) => {
     const up = `e.${it.name}`, down = `-${up}`, next = sort === up ? down : sort === down ? "" : up;
     return el("th", { scope: "col", "aria-sort": sort === up ? "ascending" : sort === down ? "descending" : null },
       button(it.name, () => set("sort", next), { id: up, class: "plain mono" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
   };
   function draw() {
-    const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(state.get("page"), 10) || 1));
+    const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(get("page"), 10) || 1));
     status.textContent = !C.count ? "There are no conversations in this run." : !rows.length ? "No conversation matches."
       : `${count(rows.length)} of ${many(C.count, "conversation")}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
     body.replaceChildren(...rows.slice((page - 1) * ROWS, page * ROWS).map((at) => row(
@@ -136,7 +125,7 @@ function conversations(query) {
   return card("Conversations",
     el("div.bar", { role: "search" }, el("label", "Find ", search),
       el("div.group", { role: "group", "aria-label": "Outcome" }, FILTERS.map(([key, label]) =>
-        button(label, () => set("only", key), { id: `only-${key}`, "aria-pressed": String((state.get("only") ?? "") === key) }))),
+        button(label, () => set("only", key), { id: `only-${key}`, "aria-pressed": String(get("only") === key) }))),
       E.length > 1 && select("of", "by", [["", "any evaluator"], ...E.map((it) => [it.name])]),
       slices.map((it) => select(it.name, `s.${it.name}`, [["", "all"], ...it.values.map((value) => [value])])), select("Sort", "sort", sorts),
       address("", null, state).length > 2 && link("Clear", "")),
@@ -166,22 +155,15 @@ function attention() {
   for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}${below(it)}`);
   ofGates("inconclusive");
   const first = D.attention?.[0], by = E[first?.evaluator];
-  const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) => item(badge("error"), E[it.evaluator] && evaluatorLink(E[it.evaluator].name),
-    ` ${many(it.count, "time")}: ${it.headline ?? it.error_type}`, it.row != null && [" · ", caseLink(it.row)]))));
+  const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) =>
+    item(badge("error"), evaluatorLink(E[it.evaluator].name), ` ${many(it.count, "time")}: ${it.headline} · `, caseLink(it.row)))));
   const failed = items.length ? el("ul.items", items) : !broken && el("p", C.count ? "No evaluation failed." : "Nothing was evaluated.");
   return [el("div.two", failed && card("What needs attention", failed),
     first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), below(by)]),
       promptOf(first.row), prose(first.reason), first.repro && copyable(first.repro))), broken];
 }
-function counts() {
-  const all = ["passed", "failed", "errored", "not_evaluated", "not_run"].map((name) => [name, D.tally[name]]).filter(([, it]) => it);
-  const total = all.reduce((sum, [, it]) => sum + it, 0), words = all.map(([name, it]) => `${count(it)} ${kindOf(name)[2]}`).join(", ");
-  let end = 0;
-  const share = ([name, it]) => { const width = (it / total) * 1000; end += width; return el(`rect.${kindOf(name)[0]}`, { x: end - width, width: Math.max(2, width), height: 10 }); };
-  return total > 0 && el("section.card", { "aria-label": "Numbers of evaluations" }, figure(".share", [1000, 10], words, all.map(share)),
-    el("div.bar", all.map(([name, it]) => el("span", badge(name), " ", el("b", count(it)))), D.tally.errors_tolerated && el("span.soft", "errors are tolerated"),
-      el("span.soft", `of ${many(total, "evaluation")} of ${many(C.count, "conversation")}`)));
-}
+const counts = () => C.count > 0 && el("div.bar", ["passed", "failed", "errored", "not_evaluated", "not_run"].map((name) => D.tally[name] > 0 && el("span", badge(name), " ", el("b", count(D.tally[name])))),
+  D.tally.errors_tolerated && el("span.soft", "errors are tolerated"));
 function evaluatorsTable() {
   const rows = E.flatMap((it) => (gatesOf(it).length ? gatesOf(it) : [null]).map((gate) => [it, gate, gate ? gate.value != null && gate : it.mean]));
   const lowest = Math.min(1, ...rows.flatMap(([, gate, shown]) => [shown ? shown.lower : 1, gate?.limit ?? 1])) - 0.02;
@@ -224,7 +206,7 @@ function comparison(_, query) {
     table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
       numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
     el("ul.items", claims(() => true)),
-    facts([["only in the base", compared.only_in_base], ["only in the new run", compared.only_in_new]])),
+    facts(members(compared, "only_in_base only_in_new"))),
     el("div.bar", "Of ", ["", ...compared.evaluators.map((it) => it.name)].map((name) => choice(name || "all evaluators", name === by, "compare", null, changed(query, { by: name })))),
     changeLists(Infinity, by), sliced((compared.slices ?? []).map((it) => ({ name: it.by, ...it })), "compare", query, differencesBy)];
 }
@@ -286,18 +268,7 @@ function marked(text, other, style) {
   left.forEach((word, at) => { const is = kept.has(at); if (parts.at(-1)?.[0] === is) parts.at(-1)[1] += word; else parts.push([is, word]); });
   return parts.map(([is, words]) => (is || !words.trim() ? words : el("mark" + style, words)));
 }
-// Marks the arguments that the other call does not have.
-function callText(call, other, style) {
-  const theirs = other?.args ?? {};
-  const argument = ([key, it]) => {
-    const text = JSON.stringify(it), has = Object.hasOwn(theirs, key);
-    if (text.length > 2000) return [`${key}=`, prose(text, "", undefined, 1500)];
-    if (!other || (has && canonical(theirs[key]) === canonical(it))) return `${key}=${text}`;
-    const isText = typeof it === "string" && typeof theirs[key] === "string";
-    return has ? [`${key}=`, isText ? marked(text, JSON.stringify(theirs[key]), style) : el("mark" + style, text)] : el("mark" + style, `${key}=${text}`);
-  };
-  return [el("b", call.name), "(", Object.entries(call.args ?? {}).map((it, at) => [at > 0 && ", ", argument(it)]), ")"];
-}
+const argumentsOf = (call) => Object.entries(call?.args ?? {}).map(([key, it]) => `${key}=${JSON.stringify(it)}`).join(", ");
 // Calls of both sides, those of the same name next to each other.
 function aligned(calls, others) {
   const rows = [];
@@ -313,13 +284,20 @@ const SIDES = { golden: "Golden", base: "Base" };
 function callRow([call, other], response, side) {
   const isSame = !side || (call && other && canonical(call.args ?? {}) === canonical(other.args ?? {})), isError = response?.status === "error";
   const [sign, word, style] = isSame ? ["→", "called", ""] : !other ? ["+", "not expected", ".extra"] : !call ? ["−", "not called", ".absent"] : ["≠", "other arguments", ".differs"];
-  const shown = (it, theirs, mark) => el("div.code", it ? prose("", "", () => callText(it, theirs, mark)) : el("i", mark === ".ours" ? "not called" : "no such call"));
+  const shown = (it, theirs, mark) => el("div.code", it ? [el("b", it.name), "(", prose(argumentsOf(it), "", (text) => marked(text, isSame || !theirs ? null : argumentsOf(theirs), mark), 3000, "span"), ")"] : el("i", mark === ".ours" ? "not called" : "no such call"));
   return el(`div.call${style}`, glyph(sign), spoken(`${word}: `), shown(call, other, ".ours"), side && shown(other, call, ".theirs"),
     response && el(`div.code.output${isError ? ".down" : ""}`, glyph(isError ? "✗" : "⇒"), spoken(isError ? "error: " : "result: "),
       prose(response.output || (response.response == null ? "" : JSON.stringify(response.response)), "", undefined, 1500)));
 }
-function bubble(who, style, text, theirs, mark) {
-  return el(`div.said${style}`, el("span.who", who), text ? prose(text, "", (it) => marked(it, theirs == null ? theirs : withoutImages(theirs), mark)) : el("i", text === "" ? "an empty text" : "no answer"));
+// What a message has besides its text: images are shown after a click, addresses stay text.
+function attachment({ kind, media_type: type = kind, name, size: bytes, url, data }) {
+  const images = [];
+  withoutImages(data ?? "", images);
+  return el("div.bar", el("span.soft", "[", [name, type, bytes != null && size(bytes), url].filter(Boolean).join(", "), "]"), images);
+}
+function bubble(who, style, text, attachments, theirs, mark) {
+  return el(`div.said${style}`, el("span.who", who), text ? prose(text, "", (it) => marked(it, theirs == null ? theirs : withoutImages(theirs), mark))
+    : !attachments && el("i", text === "" ? "an empty text" : "no answer"), attachments?.map(attachment));
 }
 function turnCard(turn, other, at, of, evaluations, side) {
   const { tool_calls: calls = [], tool_responses: all = [] } = turn?.intermediate_steps ?? {}, { tool_calls: others = [] } = other?.intermediate_steps ?? {}, responses = [...all];
@@ -331,11 +309,11 @@ function turnCard(turn, other, at, of, evaluations, side) {
   const rows = aligned(calls, others), ours = turn?.final_response, theirs = other?.final_response, name = `Turn ${at + 1} of ${of}`;
   return el("article.turn", { "aria-label": name },
     el("h3", name, low.map((it) => el("span.badge.fail", glyph("✗ "), `${it.name} ${fixed(it.per_invocation_scores[at], 2)}`))),
-    turn ? bubble("User", ".user", turn.user_content, other?.user_content, ".ours") : el("p.down", `Only ${side === "golden" ? "the golden case" : "the base"} has this turn.`),
-    other && turn?.user_content !== other.user_content && bubble(`User, ${SIDES[side].toLowerCase()}`, ".user.other", other.user_content, turn?.user_content, ".theirs"),
+    turn ? bubble("User", ".user", turn.user_content, turn.user_attachments, other?.user_content, ".ours") : el("p.down", `Only ${side === "golden" ? "the golden case" : "the base"} has this turn.`),
+    other && turn?.user_content !== other.user_content && bubble(`User, ${SIDES[side].toLowerCase()}`, ".user.other", other.user_content, other.user_attachments, turn?.user_content, ".theirs"),
     rows.length > 0 && el(side ? "div.both" : "div", side && el("div.call.soft", el("span"), el("span", "Called"), el("span", SIDES[side])), rows.map((pair) => callRow(pair, responseOf(pair[0]), side))),
     responses.map((it) => callRow([{ name: it.name }], it)),
-    el(other ? "div.answers" : "div", turn && bubble("Agent", "", ours, theirs, ".ours"), other && (theirs != null || side === "base") && bubble(`${SIDES[side]} answer`, ".other", theirs, ours, ".theirs")));
+    el(other ? "div.answers" : "div", turn && bubble("Agent", "", ours, turn.final_attachments, theirs, ".ours"), other && (theirs != null || side === "base") && bubble(`${SIDES[side]} answer`, ".other", theirs, other.final_attachments, ours, ".theirs")));
 }
 function transcript(entry, at, query) {
   const recorded = entry?.transcript, golden = recorded?.expected_invocations, base = entry?.base?.transcript?.invocations, wanted = query.get("vs");
@@ -345,15 +323,15 @@ function transcript(entry, at, query) {
   }
   const sides = { ...(golden?.length > 0 && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
   const turns = recorded.invocations ?? [], others = sides[side] ?? [], of = Math.max(turns.length, others.length);
-  const see = (key, label) => choice(label, (side ?? "none") === key, "c", C.names[at], changed(query, { vs: key, page: query.get("page") ?? "" }));
-  return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", Object.keys(sides).map((key) => see(key, key)), see("none", "nothing")), entry.base && !base && lacks("the base"),
+  const see = (key) => choice(key, (side ?? "none") === key, "c", C.names[at], changed(query, { vs: key, page: query.get("page") ?? "" }));
+  return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", [...Object.keys(sides), "none"].map(see)), entry.base && !base && lacks("the base"),
     !of && el("p", "It has no turns."), Array.from({ length: of }, (_, turn) => turnCard(turns[turn], others[turn], turn, of, entry.evaluations, others[turn] ? side : null)));
 }
 // Details of another form are only shown as JSON.
 const ifShaped = (draw, it) => { try { return draw(it); } catch { return null; } };
 // What a judge said: votes and scores of rubrics.
 function judged({ name, details: { judge, overall_rubric_scores: overall = [], per_invocation: turns = [] } }) {
-  const cast = (vote) => ["positive", "negative", "no_score", "unreadable", "failed"].filter((key) => vote[key]).map((key) => `${vote[key]} ${key.replace("_", " ")}`).join(", ");
+  const cast = (vote) => members(vote, "positive negative no_score unreadable failed").filter(([, it]) => it).map(([key, it]) => `${it} ${key.replace("_", " ")}`).join(", ");
   const rubrics = [...overall.map((it) => ["all turns", it]), ...turns.flatMap((turn, at) => turn.rubric_scores.map((it) => [`turn ${at + 1}`, it]))];
   return [judge.votes.length > 0 && table(`Votes of ${name}`, ["Turn", "Votes", "Reason"], judge.votes.map((vote) => row([`${vote.turn + 1}`, vote.rubric && `, ${vote.rubric}`],
     [cast(vote), vote.scores && soft(`scores ${vote.scores.join(", ")}`)], prose(vote.reason)))),
@@ -368,7 +346,7 @@ function asked(prompts, replies) {
   replies.length > 0 && details("What it replied", replies.map((it) => said(`turn ${it.turn + 1}, ${it.prompt}${it.model ? `, ${it.model}` : ""}`, it.text ?? it.error)))];
 }
 // Results that the evaluation combines.
-function members({ name, details: it }) {
+function combined({ name, details: it }) {
   const all = [...(it.evaluators ?? []), ...(it.members ?? [])];
   return all.length > 0 && table(`Parts of ${name}`, ["Part", "Outcome", numericHead("Score"), "Reason"],
     all.map((one) => row(one.name, badge(isScored(one.status) ? one.status : "error"), numeric(fixed(one.score, 2)), prose(one.reason ?? one.rows?.map((it) => `${it.passed ? "✓" : "✗"} ${it.text}`).join("; ")))));
@@ -380,7 +358,7 @@ function evaluation(it, base, prompts = []) {
   return el("div.evaluation", el("h3", badge(it.outcome), evaluatorLink(it.name), isScored(it.outcome) && el("span.num", fixed(it.score), it.threshold != null && ` ${low(it.score) ? "<" : "≥"} ${it.threshold}`)),
     reasons.map((text) => prose(text)), it.error && [el("p.down", el("b", it.error_type), ` ${it.headline ?? ""}`), prose(it.error, ".pre")],
     it.outcome === "failed" && !reasons.length && soft("No reason is in the report."),
-    base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(members, it), ifShaped(judged, it),
+    base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(combined, it), ifShaped(judged, it),
     ifShaped(() => asked(prompts, it.details?.judge?.replies ?? []), it),
     it.warnings?.length > 0 && soft("Warnings: ", fact(it.warnings)), it.stderr && details("Standard error", prose(it.stderr, ".pre"), true),
     it.per_invocation_scores?.length > 1 && soft("By turn: ", it.per_invocation_scores.map((score, at) => [at > 0 && ", ", el(low(score) ? "b.down" : "span", fixed(score, 2))])),
@@ -395,10 +373,9 @@ async function caseView(name, query) {
   const to = (target, label, style) => (target == null ? el("span.soft", label) : el(`a.${style}`, { href: address("c", C.names[target], query) }, label));
   const order = ["failed", "error", "not_evaluated", "passed"], evaluations = [...(entry?.evaluations ?? [])].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
   const known = [["trace", C.trace_id?.[at]], ["golden case", C.eval_case_id?.[at]], ["case", C.case?.[at]], ["file", C.files?.[C.file?.[at]]], ["turns", C.turns?.[at]],
-    ["slowest turn", latency?.overall?.max != null && time(latency.overall.max)], ["model calls", calls?.llm_calls], ["tool calls", calls?.tool_calls],
-    ["tokens", tokens?.total > 0 && `${count(tokens.total_prompt)} in, ${count(tokens.total_output)} out`], ["recording", entry?.content],
-    ["cluster", entry?.cluster], ...Object.entries(entry?.labels ?? {}), ["against the base", changes.has(at) && badge(changes.get(at))],
-    ["failed turns", entry?.failed_turns], ["warnings", entry?.warnings]];
+    ["slowest turn", latency?.overall?.max != null && time(latency.overall.max)], ...members(calls ?? {}, "llm_calls tool_calls"),
+    ["tokens", tokens?.total > 0 && `${count(tokens.total_prompt)} in, ${count(tokens.total_output)} out`], ["against the base", changes.has(at) && badge(changes.get(at))],
+    ...Object.entries(entry?.labels ?? {}), ...members(entry ?? {}, "content cluster failed_turns warnings")];
   const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
   return [el("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
     here >= 0 && el("span.soft", `${count(here + 1)} of ${count(rows.length)}`)),
@@ -414,10 +391,9 @@ function evaluatorCard(it, isChosen) {
   return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), el("div.two",
     el("div", facts([["kind", it.kind], ["contract", it.contract ?? (/^(code|linked)$/.test(it.kind) && "agentevals")],
       ["runs in", it.executor ?? (it.kind === "code" && "a process that is not contained")], ["threshold", it.threshold], ["settings", Object.keys(it.settings ?? {}).join(", ")],
-      ["gates", gatesOf(it).map((gate) => el("div", verdict(gate.verdict), ` ${measure(gate)}`, soft(because(gate))))],
       ["mean", it.mean && `${interval(it.mean)} of ${many(it.cases, "case")}${clusters(it, it)}`], ["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
       ["pass rate, corrected", it.corrected_pass_rate ? interval(it.corrected_pass_rate) : it.uncorrected],
-      ["counted as 0", it.counted_as_zero > 0 && it.counted_as_zero], ["not run", it.not_run > 0 && it.not_run]]), histogram(it)),
+      ...members(it, "counted_as_zero not_run")]), histogram(it)),
     el("div", facts([["time", times && `${times[0]} in all, median ${times[1]}, 95 % within ${times[2]}, longest ${times[3]}`],
       ["calls of models", usage && `${count(usage.calls)}${usage.replayed ? `, ${count(usage.replayed)} of them replayed` : ""}; ${count(usage.input_tokens)} tokens in, ${count(usage.output_tokens)} out`],
       ["cost", usage?.cost != null && `${count(usage.cost)} ${D.run.judges?.currency ?? ""}`], ["flickers", flickers ? `repeats of ${many(flickers, "conversation")} disagree` : null],

@@ -1,6 +1,5 @@
-// The page of `agree` or of `mutate`: the element `data` has the result in the form of `-o json`, its subject, a verdict and a sentence.
+// The page of `agree` or of `mutate`: the element `data` has the result in the form of `-o json`.
 const R = D.result, isAgreement = D.subject === "agreement";
-const share = (number) => (number == null ? "–" : `${(number * 100).toFixed(1)} %`);
 const number = (it) => numeric(it ? count(it) : "");
 // An estimate with its interval, on an axis from `low` to 1.
 function estimate(it, name, low = 0) {
@@ -22,11 +21,9 @@ function agreement(it) {
       el("div", cells && table(`Verdicts of ${it.name}, by those of ${reference}`, ["Evaluator", numericHead(`${other ? "It" : "People"}: pass`), numericHead("fail")], [
         row(`${it.name}: pass`, numeric(count(cells.true_positives)), numeric(tinted(cells.false_positives, false, count(cells.false_positives)))),
         row(`${it.name}: fail`, numeric(tinted(cells.false_negatives, false, count(cells.false_negatives))), numeric(count(cells.true_negatives)))]),
-      facts([["compared", it.compared], ["threshold", it.threshold], ["best threshold", it.best_threshold && `${fixed(it.best_threshold.value)} [${fixed(it.best_threshold.lower)}, ${fixed(it.best_threshold.upper)}]`],
-        ["F1", it.f1 != null && fixed(it.f1)], ["balanced accuracy", it.balanced_accuracy != null && fixed(it.balanced_accuracy)], ["MCC", it.mcc != null && fixed(it.mcc)], ["correlation", it.correlation],
+      facts([["best threshold", it.best_threshold && interval(it.best_threshold)], ...members(it, "compared threshold f1 balanced_accuracy mcc correlation"),
         ["raters", raters && `${many(raters.raters, "person")}, ${many(raters.labels, "label")}; ${many(raters.shared, "conversation")} with several${raters.alpha == null ? "" : `, alpha ${fixed(raters.alpha)}`}`],
-        ["broke", it.errors > 0 && it.errors], ["not evaluated", it.not_evaluated > 0 && it.not_evaluated], ["not run", it.not_run > 0 && it.not_run], ["ties of people", it.ties > 0 && it.ties],
-        ["without a label", it.without_reference > 0 && it.without_reference]])),
+        ...members(it, "errors not_evaluated not_run ties without_reference")])),
       (kappas.length > 0 || it.agreement || it.auroc) && table(`Rates of ${it.name}`, ["Rate", "Value and interval"], [...kappas.map(([name, one]) => row(name, estimate(one, name, -1))),
         ...Object.entries(RATES).filter(([key]) => it[key]).map(([key, name]) => row(name, estimate(it[key], name))), ...(it.auroc ? [row("AUROC", estimate(it.auroc, "AUROC"))] : [])])),
     listed("Disagreements, the worst first", it.disagreements, (one) => el("article.evaluation", { "aria-label": one.case },

@@ -138,7 +138,7 @@ pub(crate) struct RunArgs {
     #[arg(long, alias = "journal", value_name = "FILE", value_parser = writable)]
     pub(crate) save_run: Option<PathBuf>,
     /// Keep the transcripts of these conversations in the run file: of all, of those with an evaluation that failed or broke, or
-    /// of none; known secrets are replaced (default: failed with -o html, else none)
+    /// of none; known secrets are replaced, and of attachments only images of at most 250 KB are kept (default: failed with -o html, else none)
     #[arg(long, value_name = "WHICH", value_parser = one_of(TRANSCRIPTS))]
     pub(crate) transcripts: Option<Transcripts>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
