@@ -24,7 +24,7 @@ HOME = os.path.dirname(pyspark.__file__)
 MASTER = "spark://127.0.0.1:17077"
 LINES, PARTITIONS = 240, 12
 # Seconds until something has to have happened.
-PATIENCE = 60
+PATIENCE = 120
 
 sys.path.insert(0, str(MODULE.parent))
 os.environ.update(SPARK_HOME=HOME, SPARK_LOCAL_IP="127.0.0.1", SPARK_DAEMON_MEMORY="256m", PYSPARK_PYTHON=sys.executable)
@@ -87,6 +87,13 @@ def processes(*words):
 class Cluster:
     def __init__(self):
         self.started, self.number = [], 0
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def start(self):
         self.spawn("Master", "--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080", ready="elected leader")
         # Two names of one machine: Spark puts no second copy of a task on the same host.
         self.workers = [self.worker("127.0.0.1"), self.worker("localhost")]
@@ -138,32 +145,37 @@ def main():
     expected = scores(subprocess.run(COMMAND, input="\n".join(TEXTS).encode(), stdout=subprocess.PIPE, check=True).stdout.decode().rstrip("\n").split("\n"))
     assert len(expected) == LINES and len({str(it) for it in expected.values()}) == 2, "the evaluators tell answers apart"
     cluster = Cluster()
-    builder = SparkSession.builder.master(MASTER).appName("evaluator")
+    try:
+        spark = session(SparkSession.builder.master(MASTER).appName("evaluator"))
+        try:
+            spark.sparkContext.setLogLevel("ERROR")
+            spark.sparkContext.addPyFile(str(MODULE))
+            scenarios(spark, cluster, expected)
+        finally:
+            spark.stop()
+    finally:
+        cluster.stop()
+    wait("the end of all filters", lambda: not processes(EVALUATOR, "pipe"))
+    print("nothing was lost or counted twice, and no process is left")
+
+
+def session(builder):
     for key, value in {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.speculation": "true",
         "spark.speculation.interval": "200ms",
         "spark.speculation.quantile": "0.5",
         "spark.speculation.minTaskRuntime": "3s",
         "spark.sql.shuffle.partitions": "6",
         "spark.task.maxFailures": "8",
-        "spark.executor.heartbeatInterval": "2s",
     }.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    spark.sparkContext.addPyFile(str(MODULE))
-    try:
-        scenarios(spark, cluster, expected)
-    finally:
-        spark.stop()
-        cluster.stop()
-    wait("the end of all filters", lambda: not processes(EVALUATOR, "pipe"))
-    print("nothing was lost or counted twice, and no process is left")
+    return builder.getOrCreate()
 
 
 def scenarios(spark, cluster, expected):
@@ -275,4 +287,6 @@ def killed(what, victims, lines, evaluate, check):
 
 
 if __name__ == "__main__":
+    # So that the cluster is stopped, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     main()

@@ -249,18 +249,21 @@ fn nothing_is_prepared_for_an_empty_stream() {
 #[test]
 fn nothing_is_written_if_an_evaluator_cannot_be_prepared() {
     let directory = directory();
-    directory.executable("not_a_program", "#!/nowhere/interpreter\n");
-    let entry = |name: &str, more: &str| format!("- {{name: {name}, type: code, {more}}}\n");
+    directory.file("broken.py", "");
+    let entry = |more: &str| format!("- {{name: broken, type: code, {more}}}\n");
     for (entry, problem) in [
-        (entry("broken", "path: ./gone.py"), "gone.py"),
+        (entry("path: broken.py"), "`broken` cannot be prepared"),
+        (entry("path: ./gone"), "gone, which does not exist"),
         (
-            entry("broken", "path: ./not_a_program, executor: sandbox, sandbox: {read: [gone]}"),
-            "gone",
+            entry("path: ./scores, executor: sandbox, sandbox: {read: [gone]}"),
+            "gone, which does not exist",
         ),
-        ("- {name: broken, type: builtin}\n".to_owned(), "broken"),
+        ("- {name: broken, type: builtin}\n".to_owned(), "there is no built-in metric `broken`"),
     ] {
         directory.file("c.yaml", format!("{CONFIG}{entry}"));
-        let ran = pipe(&directory, &["--group-by", "trace"], &line(1)).exits(2).says(problem);
+        let mut command = directory.command(&["pipe", "-c", "c.yaml", "--group-by", "trace"]);
+        command.env("EVALUATOR_PYTHON", "/nowhere/python");
+        let ran = run_with_input(&mut command, line(1)).exits(2).says(problem);
         assert_eq!(ran.stdout, "");
     }
     directory.file("c.yaml", CONFIG);
@@ -331,6 +334,24 @@ fn a_reader_that_is_gone_ends_it_while_it_waits() {
     drop(stdout);
     assert_eq!(finish(child).code, Some(3));
     drop(stdin);
+}
+
+#[test]
+fn a_stream_may_end_when_everything_is_written() {
+    let directory = directory();
+    let mut command = directory.command(&["pipe", "-c", "c.yaml", "--group-by", "trace"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(line(1).as_bytes()).unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut output = String::new();
+    for _ in 0..2 {
+        stdout.read_line(&mut output).unwrap();
+    }
+    drop(stdin);
+    stdout.read_to_string(&mut output).unwrap();
+    finish(child).exits(0);
+    assert_eq!(kinds(&output), ["header", "1", "end"]);
 }
 
 #[test]

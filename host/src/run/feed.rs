@@ -113,7 +113,8 @@ impl Feed for StreamFeed {
         }
         let Some(arrival) = ready!(self.stream.poll_next(context)) else {
             self.is_ended = true;
-            return Poll::Ready(None);
+            // The execution decides again what it waits for.
+            return Poll::Ready(Some(Vec::new()));
         };
         self.is_wanted = false;
         let Arrival { number, bytes, session, loaded } = arrival;

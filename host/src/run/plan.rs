@@ -111,7 +111,10 @@ impl Plan {
 
     /// Returns why an evaluator cannot run, if one cannot.
     pub(super) fn unprepared(&self) -> Option<String> {
-        self.evaluators.iter().find_map(PlannedEvaluator::problem)
+        let problem = |it: &PlannedEvaluator| {
+            Some(format!("`{}` cannot be prepared: {}", it.name, it.problem()?))
+        };
+        self.evaluators.iter().find_map(problem)
     }
 
     /// Returns a plan in which every evaluation has this verdict.
