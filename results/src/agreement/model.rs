@@ -183,8 +183,8 @@ pub struct Raters {
     pub evaluator: Option<f64>,
 }
 
-/// Kappa with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Kappa with its interval. Serialized, it has an interval only if there is a standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct KappaEstimate {
     /// Kappa.
@@ -195,6 +195,15 @@ pub struct KappaEstimate {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
+}
+
+impl Serialize for KappaEstimate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { value, se, .. } = self;
+        let [lower, upper] = [self.lower, self.upper].map(|end| (*se > 0.0).then_some(end));
+        serde_json::json!({"value": value, "se": se, "lower": lower, "upper": upper})
+            .serialize(serializer)
+    }
 }
 
 /// Shows two decimals; the interval only if there is a standard error.
