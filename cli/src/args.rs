@@ -150,8 +150,7 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred, 4 a gate is undecided"
     )]
     Run(Box<RunArgs>),
-    /// Evaluate the conversation on each line of stdin, and write a record for each to stdout: the form in which engines such as
-    /// Spark run this program
+    /// Evaluate the conversation on each line of stdin, for engines such as Spark; write a record for each
     #[command(after_help = pipe::EXIT_CODES)]
     Pipe(Box<PipeArgs>),
     /// Report a run that was saved with `run --save-run`
