@@ -422,7 +422,9 @@ fn a_part_with_an_end_has_all_records_however_the_filter_is_killed() {
         // All that it writes is some 2,000 bytes and 1,000 for each line.
         let mut output = read(&mut stdout, numbers.below(3000 + lines * 1000));
         match number % 4 {
-            0 => drop(signal("TERM", &child.id().to_string())),
+            0 => {
+                signal("TERM", &child.id().to_string());
+            }
             1 => child.kill().unwrap(),
             2 => {}
             _ => output.extend(read(&mut stdout, u64::MAX)),
