@@ -5,9 +5,10 @@
     command = ["/opt/checks/evaluator", "pipe", "-c", "/opt/checks/eval_config.yaml", "--group-by", "trace"]
     evaluate(spark.sparkContext.textFile("s3://traces/2026-11"), command).saveAsTextFile("s3://parts/2026-11")
 
-This starts one process per partition. Each row of the result is a record of the run file: a partition is one part of a run, from its header to its end, in order. `evaluator report 2026-11/part-* --expect LINES` makes one report of the parts. A task fails unless
-its part is whole, so that Spark repeats it, and nothing incomplete is committed. Keep the rows of a partition together: write
-them before anything shuffles them.
+This starts one process per partition. Each row of the result is a record of the run file: a partition is one part of a run, from
+its header to its end, in order. `evaluator report 2026-11/part-* --expect LINES` makes one report of the parts. A task fails
+unless its part is whole, so that Spark repeats it, and nothing incomplete is committed. Keep the rows of a partition
+together: write them before anything shuffles them.
 
 Copy this file next to a job, or name it with `--py-files`. It needs nothing but PySpark 3.5 or later; `evaluate_df` also
 needs pandas and PyArrow, as `DataFrame.mapInArrow` does.
@@ -105,8 +106,8 @@ def piped(lines, command):
         for last in process.stdout:
             yield last.decode("utf-8").rstrip("\n")
         code = process.wait()
-        # If the process has ended early, the lines are not needed any more.
-        sender.join(timeout=60 if code == 0 else 1)
+        # A process that has ended early needs no further lines, and a part that it ended is not whole.
+        sender.join(timeout=10)
         if failed:
             raise failed[0]
         if code != 0:
