@@ -427,14 +427,18 @@ fn a_library_that_cannot_be_imported_breaks_its_own_entries() {
 #[test]
 fn mistakes_in_entries_are_found_before_anything_runs() {
     let Some(directory) = with_libraries() else { return };
-    let weighs = |args: &str| entry("x", &format!("metric: 'autoevals:Weighs', args: {args}"));
-    for (entry, message) in [
-        (metric("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
-        (metric("Unfinished"), "`autoevals:Unfinished` is abstract"),
-        (metric("helper"), "`autoevals:helper` is not a metric that can be called here"),
-        (metric("Asks"), "`autoevals:Asks` asks a model, and its entry offers none: add `models`"),
+    let autoevals = |name: &str| format!("metric: 'autoevals:{name}'");
+    let weighs = |args: &str| format!("metric: 'autoevals:Weighs', args: {args}");
+    let mistakes = [
+        (autoevals("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
+        (autoevals("Unfinished"), "`autoevals:Unfinished` is abstract"),
+        (autoevals("helper"), "`autoevals:helper` is not a metric that can be called here"),
         (
-            entry("x", "metric: 'autoevals.nothing:X'"),
+            autoevals("Asks"),
+            "`autoevals:Asks` asks a model, and its entry offers none: add `models`",
+        ),
+        (
+            "metric: 'autoevals.nothing:X'".to_owned(),
             "`autoevals` has no module `autoevals.nothing`",
         ),
         (weighs("{}"), "`autoevals:Weighs` needs the argument `weight`: write it below `args`"),
@@ -455,11 +459,15 @@ fn mistakes_in_entries_are_found_before_anything_runs() {
             weighs("{weight: 2}"),
             "`autoevals:Weighs` refuses its arguments: ValueError: the weight is more than 1",
         ),
-    ] {
-        let ran = evaluate(&directory, &(entry.clone() + &metric("Works"))).exits(2);
-        assert!(ran.stderr.contains(message), "{entry}: {}", ran.stderr);
-        let checked = run(&directory, &["check", "c.yaml"]).exits(2);
-        assert!(checked.stdout.contains(message), "{entry}: {}", checked.stdout);
+    ];
+    let numbered = mistakes.iter().enumerate();
+    let entries: String =
+        numbered.map(|(number, (keys, _))| entry(&format!("x{number}"), keys)).collect();
+    let ran = evaluate(&directory, &(entries + &metric("Works"))).exits(2);
+    let checked = run(&directory, &["check", "c.yaml"]).exits(2);
+    for (keys, message) in mistakes {
+        assert!(ran.stderr.contains(message), "{keys}: {}", ran.stderr);
+        assert!(checked.stdout.contains(message), "{keys}: {}", checked.stdout);
     }
 }
 
