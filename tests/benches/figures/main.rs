@@ -13,7 +13,8 @@
 //! | `growth` | more and more conversations |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
-//! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
+//! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
+//! | `page` | time, memory and size of HTML reports |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
@@ -34,6 +35,7 @@ mod growth;
 mod judges;
 mod mutation;
 mod one;
+mod page;
 mod python;
 mod rust;
 mod saturation;
@@ -49,7 +51,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -59,6 +61,7 @@ const PARTS: [Part; 9] = [
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("page", page::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.
