@@ -300,8 +300,8 @@ pub(crate) struct ListArgs {
     /// file (an index on this machine), local (a directory of evaluators on this machine), or all
     #[arg(short, long, default_value = "all")]
     pub(crate) source: String,
-    /// List the metrics of another library, which entries of `type: metric` name: agentevals, autoevals, deepeval, openevals or
-    /// pydantic_evals. Installs the library if necessary
+    /// List the metrics of another library, which entries of `type: metric` name: agentevals, autoevals, deepeval, openevals, opik,
+    /// phoenix, pydantic_evals, ragas or strands_evals. Installs the library if necessary
     #[arg(long, conflicts_with_all = ["source", "refresh"])]
     pub(crate) library: Option<String>,
     /// Fetch lists again instead of using cached ones

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use evaluator_results::{Gate, Partial, Report, Verdict, run_file::TOOL};
+use evaluator_results::{Gate, Partial, Report, run_file::TOOL};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -77,12 +77,7 @@ fn compared(report: &Report, words: &Words<'_>, rows: &Rows) -> io::Result<Value
     };
     let mut value = comparison::to_json(compared, rows)?;
     let name = |report: &Report| labels(report).first().map(|[_, name]| name.to_string());
-    value["verdict"] = match compared.verdict() {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Inconclusive => "inconclusive",
-    }
-    .into();
+    value["verdict"] = compared.verdict().as_str().into();
     value["allowed"] = compared.differences.as_slice().into();
     value["said"] = words.said.as_slice().into();
     value["base_label"] = words.base.and_then(name).into();

@@ -43,7 +43,7 @@ function mutation(it) {
 	return el("section.card", el("h2.mono", it.evaluator),
 		it.refusal ? prose(it.refusal, ".down") : [table(`Damage of ${it.evaluator} by operator`, ["operator", ...COUNTS.map((key) => numericHead(words(key))), "kill rate"],
 			[...it.operators.map((one) => counted(one, one.operator, [`has to: ${one.expect}`, one.not_applicable > 0 && `not applicable ${count(one.not_applicable)}`].filter(Boolean).join(", "))), counted(it, "all")], ".top"),
-		listed("Survived, the smallest difference first", it.survivors, shown, 50), listed("Violated", it.violated, shown, 50), listed("Broke", it.broken, shown, 50)],
+		listed("Not killed, the smallest difference first", it.survivors, shown, 50), listed("Violated", it.violated, shown, 50), listed("Broke", it.broken, shown, 50)],
 		facts([["kind", it.kind ?? "not known"], ["undamaged", `${count(whole.passed)} passed, ${count(whole.failed)} failed, ${count(whole.not_evaluated)} not evaluated, ${count(whole.errors)} broke`], ["unstable", whole.unstable],
 			["relations", it.relations?.map((one) => `${one.relation}: ${one.violations ? `violated in ${one.violations} of ${one.checked}` : `holds in ${one.checked}`}${one.broke ? `, broke in ${one.broke}` : ""}`)]]));
 }

@@ -16,35 +16,61 @@ pub(crate) const OTHER_LANGUAGE: &str = "Huomenna sataa todennäköisesti koko p
 /// Text before an answer that is given away.
 pub(crate) const LEAKED: &str = "[expected] ";
 
-/// Words of English sentences, and what they are in the negated sentence. The first one in an answer is replaced.
-const NEGATIONS: [(&str, &str); 28] = [
-    (" is not ", " is "),
-    (" are not ", " are "),
-    (" was not ", " was "),
-    (" were not ", " were "),
-    (" has not been ", " has been "),
-    (" have not been ", " have been "),
-    (" will not ", " will "),
-    (" cannot ", " can "),
-    (" can not ", " can "),
-    ("can't ", "can "),
-    ("won't ", "will "),
-    ("n't ", " "),
-    (" is ", " is not "),
-    (" are ", " are not "),
-    (" was ", " was not "),
-    (" were ", " were not "),
-    (" has been ", " has not been "),
-    (" have been ", " have not been "),
-    (" will ", " will not "),
-    (" can ", " cannot "),
-    ("'s ", " is not "),
-    ("'re ", " are not "),
-    ("'ll ", " will not "),
-    (" have ", " do not have "),
-    (" has ", " does not have "),
-    ("I've ", "I have not "),
-    ("Yes", "No"),
+/// Words of English sentences, and what they are in the negated sentence. Of those that begin first in an answer, the first one
+/// here is replaced. Only whole words count, in any case. A noun with `'s` is not among them: it may be a possessive.
+const NEGATIONS: &[(&str, &str)] = &[
+    ("is not", "is"),
+    ("are not", "are"),
+    ("was not", "was"),
+    ("were not", "were"),
+    ("has not been", "has been"),
+    ("have not been", "have been"),
+    ("will not", "will"),
+    ("cannot", "can"),
+    ("can not", "can"),
+    ("can't", "can"),
+    ("won't", "will"),
+    ("isn't", "is"),
+    ("aren't", "are"),
+    ("wasn't", "was"),
+    ("weren't", "were"),
+    ("don't", "do"),
+    ("doesn't", "does"),
+    ("didn't", "did"),
+    ("hasn't", "has"),
+    ("haven't", "have"),
+    ("couldn't", "could"),
+    ("wouldn't", "would"),
+    ("shouldn't", "should"),
+    ("is", "is not"),
+    ("are", "are not"),
+    ("was", "was not"),
+    ("were", "were not"),
+    ("has been", "has not been"),
+    ("have been", "have not been"),
+    ("will", "will not"),
+    ("can", "cannot"),
+    ("it's", "it is not"),
+    ("that's", "that is not"),
+    ("there's", "there is not"),
+    ("here's", "here is not"),
+    ("he's", "he is not"),
+    ("she's", "she is not"),
+    ("i'm", "i am not"),
+    ("you're", "you are not"),
+    ("we're", "we are not"),
+    ("they're", "they are not"),
+    ("i'll", "i will not"),
+    ("you'll", "you will not"),
+    ("we'll", "we will not"),
+    ("they'll", "they will not"),
+    ("i've", "i have not"),
+    ("you've", "you have not"),
+    ("we've", "we have not"),
+    ("they've", "they have not"),
+    ("have", "do not have"),
+    ("has", "does not have"),
+    ("yes", "no"),
     ("confirmed", "not confirmed"),
 ];
 
@@ -106,10 +132,26 @@ pub(crate) fn negate_answer(conversation: &mut Conversation, _: &Subject<'_>, si
 
 /// Returns an English text with a negated sentence.
 fn negated(text: &str) -> Option<String> {
-    // Of several that begin at the same place, the first one counts.
-    let found = NEGATIONS.iter().filter_map(|words| Some((text.find(words.0)?, words)));
+    // Its characters are where those of the text are.
+    let lower = text.to_ascii_lowercase();
+    let found = NEGATIONS.iter().filter_map(|words| Some((word(&lower, words.0)?, words)));
     let (start, (from, to)) = found.min_by_key(|(start, _)| *start)?;
-    Some(format!("{}{to}{}", &text[..start], &text[start + from.len()..]))
+    let (before, rest) = text.split_at(start);
+    let (given, after) = rest.split_at(from.len());
+    let mut to = (*to).to_owned();
+    if given.starts_with(|first: char| first.is_ascii_uppercase()) {
+        to[..1].make_ascii_uppercase();
+    }
+    Some(format!("{before}{to}{after}"))
+}
+
+/// Returns the first place of words that are not parts of longer ones.
+fn word(text: &str, words: &str) -> Option<usize> {
+    let is_part = |next: char| next.is_alphanumeric() || matches!(next, '\'' | '’' | '_' | '-');
+    let is_whole = |start: &usize| {
+        !text[..*start].ends_with(is_part) && !text[*start + words.len()..].starts_with(is_part)
+    };
+    text.match_indices(words).map(|(start, _)| start).find(is_whole)
 }
 
 /// Returns the numbers of all answers.
@@ -230,6 +272,14 @@ mod tests {
             ("You can't enter.", Some("You can enter.")),
             ("It's ready.", Some("It is not ready.")),
             ("Yes", Some("No")),
+            ("yes, it's booked", Some("no, it's booked")),
+            (
+                "Yesterday the guest's table WAS booked.",
+                Some("Yesterday the guest's table Was not booked."),
+            ),
+            ("The decision lists this 'is-a' and unconfirmed.", None),
+            ("That is how it is.", Some("That is not how it is.")),
+            ("ÄÖ is, as I've said, free", Some("ÄÖ is not, as I've said, free")),
             ("42", None),
         ] {
             assert_eq!(negated(text).as_deref(), expected, "{text}");

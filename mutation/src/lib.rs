@@ -5,7 +5,7 @@
 //! An evaluator that never says no is green forever. [`OPERATORS`] damage conversations that an evaluator passes, each at every
 //! place where it can; [`RELATIONS`] change what must not matter. What an evaluator has to notice depends on what it measures,
 //! its [`Kind`]. Nothing is evaluated here: a [`Draft`] chooses the edits, [`Mutation::apply`] makes them, and [`Sums`] counts
-//! what came of them.
+//! their outcomes.
 //!
 //! | file | contents |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | `plan` | [`Draft`]: a sample of all possible edits |
 //! | `outcome` | [`Outcome`] of a damaged conversation |
 //! | `report` | [`EvaluatorReport`]: sums, survivors, violations |
-//! | `diff` | [`diff()`]: what differs between two documents |
+//! | `diff` | [`diff()`]: the difference between two documents; [`changed()`]: its size |
 
 mod answers;
 mod calls;
@@ -32,9 +32,9 @@ mod report;
 mod subject;
 mod values;
 
-pub use diff::diff;
+pub use diff::{changed, diff};
 pub use kind::{Effect, Expectations, Kind, of_metric};
-pub use operator::{GOLDEN, Mutation, OPERATORS, Operator, RELATIONS};
+pub use operator::{GOLDEN, Mutation, OPERATORS, OTHER_ORDER, Operator, RELATIONS};
 pub use outcome::{NOTICED, Observed, Outcome};
 pub use plan::{Choice, Draft, Role, Trial};
 pub use report::{

@@ -107,6 +107,9 @@ pub static GOLDEN: Operator = Operator {
     edit: relations::golden,
 };
 
+/// Name of the relation that is about more than one conversation.
+pub const OTHER_ORDER: &str = "other_order";
+
 impl Operator {
     /// Returns the operator or relation of a name.
     #[must_use]

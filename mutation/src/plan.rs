@@ -65,7 +65,7 @@ impl Choice {
 
     /// Returns the maximum number of conversations of a relation.
     fn of_relation(&self) -> usize {
-        (self.sample / RELATIONS.len()).max(5)
+        if self.only.is_some() { usize::MAX } else { (self.sample / RELATIONS.len()).max(5) }
     }
 }
 
@@ -102,6 +102,8 @@ impl<'c> Draft<'c> {
         });
         let mut relations = Vec::new();
         let is_tried = |operator: &&Operator| match &choice.only {
+            // Damage is held against the golden conversation, too.
+            Some(only) if **operator == GOLDEN => choice.relations || only.operator == *operator,
             Some(only) => only.operator == *operator,
             None => choice.relations,
         };
@@ -122,6 +124,7 @@ impl<'c> Draft<'c> {
             pool.not_applicable += usize::from(sites.is_empty());
             for site in sites {
                 let mutation = Mutation::new(pool.operator, site);
+                let only = only.filter(|_| pool.role != Role::Golden);
                 if only.is_none_or(|only| Mutation { then: None, ..*only } == mutation) {
                     let mutation = only.copied().unwrap_or(mutation);
                     let control = mutation.control(subject);

@@ -185,7 +185,7 @@ pub struct EvaluatorReport {
     pub operators: Vec<OperatorCounts>,
     /// Relations in the order of their table.
     pub relations: Vec<RelationCounts>,
-    /// Damage that survived or was noticed but passes, that with the smallest difference first.
+    /// Damage that had to be noticed, and survived or only lowered the score, that with the smallest difference first.
     pub survivors: Vec<Shown>,
     /// False alarms and violated relations.
     pub violated: Vec<Shown>,

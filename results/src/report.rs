@@ -6,8 +6,8 @@ use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Comparison, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally,
-    Undecided, Verdict,
+    Balance, Comparison, Conversations, EvaluatorScores, Gate, GateVerdict, Inconclusive, Standing,
+    Tally, Undecided,
     error_type::CANCELLED,
     model::{
         ALL_EVALUATORS, ConversationReport, EvaluationReport, JudgeUsage, Partial, SuiteReport,
@@ -173,8 +173,8 @@ impl Report {
             missing_scores: self.missing_scores().len() as u64,
             missing_cases: self.missing_cases().len() as u64,
             gated_failures: self.gated_failures(),
-            failed_gates: decided(Verdict::Fail),
-            undecided_gates: decided(Verdict::Inconclusive),
+            failed_gates: decided(GateVerdict::Fail),
+            undecided_gates: decided(GateVerdict::Inconclusive),
             failed_claims: self.comparison.as_ref().map_or(0, Comparison::failed),
             undecided_claims: self.comparison.as_ref().map_or(0, Comparison::undecided),
             inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },

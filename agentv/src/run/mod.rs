@@ -5,6 +5,7 @@
 //! | `plan` | what each test needs, checked before anything runs |
 //! | `programs` | the programs of a plan, as entries of a configuration |
 //! | `test` | a test: its output, its evaluators, its score |
+//! | `edits` | tests with edited outputs |
 //! | `evaluate` | an evaluator by its type |
 //! | `subject` | what an evaluator evaluates, and what it returns |
 //! | `judge` | asking models |
@@ -14,6 +15,7 @@
 //! | `wording` | questions, answers and tool calls as text |
 
 mod composite;
+mod edits;
 mod evaluate;
 mod judge;
 mod payload;

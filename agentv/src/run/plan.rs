@@ -9,7 +9,7 @@ use std::{
 use evaluator_host::{
     config::{Config, ContainmentConfig, changeable_paths},
     report::SuiteReport,
-    run::{Request, SuiteInput},
+    run::{Request, Suite, SuiteInput},
 };
 use evaluator_judging::{Connection, Identity, Session};
 use globset::Glob;
@@ -213,7 +213,13 @@ fn chosen(suite: &mut EvalFile, patterns: &[String]) -> Result<Vec<Test>, PlanEr
 impl Plan {
     /// Returns the request that runs the tests with these settings.
     #[must_use]
-    pub fn request(self, mut config: Config) -> Request {
+    pub fn request(self, config: Config) -> Request {
+        let plan = Arc::new(self);
+        plan.request_of(Arc::<Self>::clone(&plan), config)
+    }
+
+    /// Returns the request that runs a suite with the programs of the plan.
+    pub(super) fn request_of(&self, suite: Arc<dyn Suite>, mut config: Config) -> Request {
         config.evaluators.clone_from(&self.programs.entries);
         // Files of programs are named from its directory.
         config.file.get_or_insert_with(|| self.suite.file.clone());
@@ -227,7 +233,7 @@ impl Plan {
         };
         let warnings = self.notes.clone();
         let mut request = Request::new([] as [PathBuf; 0], config);
-        request.suite = Some(SuiteInput { suite: Arc::new(self), about, warnings });
+        request.suite = Some(SuiteInput { suite, about, warnings });
         request
     }
 

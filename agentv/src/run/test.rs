@@ -129,11 +129,23 @@ impl Suite for Plan {
     }
 }
 
-/// Runs a test. Its result holds no secret of this machine, whatever programs and models say.
+/// Runs a test.
 async fn run(context: Context<'_>, planned: &Planned) -> CaseResult {
-    let Planned { test, threshold, source, judge, tested, .. } = planned;
     let mut recordings = Vec::new();
-    let output = output(context, test, source, &mut recordings).await;
+    let output = output(context, &planned.test, &planned.source, &mut recordings).await;
+    graded(context, planned, &planned.test, output, recordings).await
+}
+
+/// Grades an output. The result holds no secret of this machine, whatever programs and models say. `test` may have other graders
+/// and another question than the planned one.
+pub(super) async fn graded(
+    context: Context<'_>,
+    planned: &Planned,
+    test: &Test,
+    output: Result<Output, String>,
+    mut recordings: Vec<RecordId>,
+) -> CaseResult {
+    let Planned { threshold, judge, tested, .. } = planned;
     let output = output.and_then(|output| output.check().map(|()| output));
     let mut evaluators = match &output {
         Ok(output) => {
@@ -158,7 +170,7 @@ async fn run(context: Context<'_>, planned: &Planned) -> CaseResult {
 }
 
 /// Returns what was said and done in a test, as a turn.
-fn transcript(test: &Test, output: &Output) -> CaseTranscript {
+pub(super) fn transcript(test: &Test, output: &Output) -> CaseTranscript {
     let question = wording::question(test);
     let call = |call: &Value, name: &str| ToolCall {
         name: name.to_owned(),

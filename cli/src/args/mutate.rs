@@ -7,6 +7,7 @@ use evaluator_host::conversation::GroupBy;
 use evaluator_mutation::{Mutation, OPERATORS, Operator};
 
 use super::{
+    eval_file::EvalFileFlags,
     existing, file, jobs,
     judge::JudgeFlags,
     name, one_of,
@@ -18,7 +19,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 every relation holds, and eno
 
 #[derive(Debug, Args)]
 pub(crate) struct MutateArgs {
-    /// Trace files, or directories of them, as `run` takes them
+    /// Trace files, or directories of them, as `run` takes them; or an AgentV eval file
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
     /// Configuration with the evaluators (default: eval_config.yaml, .yml or .json of the working directory)
@@ -27,7 +28,8 @@ pub(crate) struct MutateArgs {
     /// Do not look for a configuration in the working directory
     #[arg(long, conflicts_with = "config")]
     pub(crate) no_config: bool,
-    /// Evaluator of the configuration, or the path of a program; repeatable (default: all of the configuration)
+    /// Evaluator of the configuration, or the path of a program; with an eval file, a grader, or the name of the suite;
+    /// repeatable (default: all of the configuration; the suite, and each grader of at least five tests)
     #[arg(long = "evaluator", value_name = "NAME|PATH")]
     pub(crate) named: Vec<String>,
     /// Eval set with golden conversations (overrides the configuration's)
@@ -50,6 +52,8 @@ pub(crate) struct MutateArgs {
     pub(crate) case_key: Option<String>,
     #[command(flatten)]
     pub(crate) judge: JudgeFlags,
+    #[command(flatten)]
+    pub(crate) eval_file: EvalFileFlags,
     /// Fail (exit code 1) if an evaluator kills less than this share of the damage that it has to notice, in 0..=1
     #[arg(long, value_name = "X", value_parser = fraction)]
     pub(crate) min_killed: Option<f64>,
@@ -57,7 +61,7 @@ pub(crate) struct MutateArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     pub(crate) operators: Vec<&'static Operator>,
     /// The only edit to try, as the report names it
-    #[arg(long, value_name = "OP@TURN.CALL", requires = "case", conflicts_with = "operators")]
+    #[arg(long, value_name = "OP@TURN.CALL", conflicts_with = "operators")]
     pub(crate) only: Option<Mutation>,
     /// The only conversation to damage: id of its golden case, its value of --case-key, or its trace id
     #[arg(long, value_name = "ID")]

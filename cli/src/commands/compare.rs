@@ -5,7 +5,7 @@ use std::{io, panic, path::Path, thread};
 use evaluator_host::{
     json,
     report::{
-        Comparison, Report, Verdict,
+        Comparison, Report,
         run_file::{self, Differences, RunFileError},
     },
     verdict::Standing,
@@ -34,11 +34,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     }
     let mut comparison = Comparison::new(&base, &new, &args.settings()).map_err(unusable)?;
     comparison.differences = differences.allowed.iter().map(ToString::to_string).collect();
-    let code = match comparison.verdict() {
-        Verdict::Pass => exit::OK,
-        Verdict::Fail => exit::FAILED,
-        Verdict::Inconclusive => exit::INCONCLUSIVE,
-    };
+    let code = exit::of(comparison.verdict());
     let table = [ComparisonOutput { form: ComparisonForm::Table, file: None }];
     let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
     let mut codes = vec![code];

@@ -1,6 +1,7 @@
 //! `evaluator mutate`: damaged conversations, and whether evaluators notice.
 
 mod sources;
+mod tests;
 mod trials;
 
 use std::{
@@ -10,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use evaluator_agentv::run::Plan;
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
     document::did_you_mean,
@@ -18,12 +20,13 @@ use evaluator_host::{
     run::{Request, Runner, turns_document},
 };
 use evaluator_mutation::{
-    Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, Observed, Outcome,
-    RelationCounts, Shown, Sums, Tried, Violation, diff, of_metric,
+    Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, OTHER_ORDER, Observed,
+    Outcome, RelationCounts, Shown, Sums, Tried, Violation, changed, diff, of_metric,
 };
 
 use self::{
-    sources::Bases,
+    sources::{Bases, Originals, Traces},
+    tests::Tests,
     trials::{Laboratory, Names, RAISED, Raised, Subjected},
 };
 use super::{broken, eval_file, load_config, open_session, print, run, unusable, watched};
@@ -34,37 +37,18 @@ use crate::{
 
 /// Tries evaluators on damaged conversations. Returns the exit code.
 pub(super) fn mutate(args: MutateArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
-    let Tested { config, paths } = configuration(&args, &runner)?;
-    let mut subjected: Vec<Subjected> = config
-        .evaluators
-        .iter()
-        .map(|it| Subjected::new(&it.name, expectations(it), it.threshold()))
-        .collect();
-    refuse_unknown_kinds(&args, &subjected).map_err(unusable)?;
-    runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     signals::watch(runner.cancellation.clone());
-    let request = Request::new(args.traces.clone(), config.clone());
-    let recordings =
-        watched(verbose, async |on_event| runner.recordings(&request, on_event).await)?;
-    let recordings = recordings.map_err(|_| match runner.cancellation.is_cancelled() {
-        true => broken("it was interrupted; there is no report"),
-        // The errors have been shown.
-        false => unusable("the traces or the eval set cannot be used as they are"),
-    })?;
-    let mut laboratory = Laboratory {
-        runner: &runner,
-        config,
-        recordings: Arc::new(recordings),
-        verbose,
-        names: HashMap::new(),
-    };
+    let tested = tested(&args, verbose, &mut runner)?;
+    let Tested { originals, tests, config, mut subjected, paths } = tested;
+    let mut laboratory =
+        Laboratory { runner: &runner, config, originals, tests, verbose, names: HashMap::new() };
     laboratory.evaluate_undamaged(&mut subjected, args.case.as_deref())?;
     let choice = Choice {
         sample: args.sample,
         seed: args.seed,
-        relations: !args.no_relations && args.only.is_none(),
+        relations: !args.no_relations,
         operators: args.operators.clone(),
         only: args.only,
     };
@@ -89,13 +73,15 @@ fn tried(
     (args, paths): (&MutateArgs, &HashMap<String, String>),
 ) -> Result<Vec<EvaluatorReport>, u8> {
     let bases = laboratory.evaluate_edited(subjected, choice)?;
-    if let (Some(only), true) = (args.only, subjected.iter().all(|it| it.tried.is_empty())) {
-        let case = args.case.as_deref().unwrap_or_default();
+    let is_only = |tried: &Tried| args.only.is_some_and(|only| tried.trial.mutation == only);
+    let has_only = subjected.iter().flat_map(|it| &it.tried).any(is_only);
+    if let (Some(only), false) = (args.only, has_only) {
+        let case = args.case.as_deref().unwrap_or("any conversation");
         return Err(unusable(format!(
             "`{only}` does not apply to {case}, or no evaluator passes {case} as it is"
         )));
     }
-    if choice.relations {
+    if choice.relations && choice.only.is_none() {
         laboratory.evaluate_raised(subjected)?;
     }
     let shown = Shower { bases: &bases, names: &laboratory.names, args, paths };
@@ -107,21 +93,52 @@ fn tried(
     Ok(reports)
 }
 
-/// The evaluators that are tried.
+/// The evaluators that are tried, and with what.
 struct Tested {
+    originals: Arc<dyn Originals>,
+    /// The tests of an eval file.
+    tests: Option<Arc<Plan>>,
     config: Config,
-    /// Paths of those that were given by them, by their names.
+    subjected: Vec<Subjected>,
+    /// Paths of programs that were given by them, by their names.
     paths: HashMap<String, String>,
 }
 
-/// Returns the configuration of the evaluators that are tried.
-fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Tested, u8> {
-    let mut run_args = run_again(&args.options, &args.traces).map_err(unusable)?;
-    if eval_file::given(&run_args, runner).map_err(unusable)?.is_some() {
-        return Err(unusable(
-            "an eval file has tests and no recorded conversations; `mutate` needs traces and a configuration",
-        ));
+/// Returns the evaluators that are tried.
+fn tested(args: &MutateArgs, verbose: u8, runner: &mut Runner) -> Result<Tested, u8> {
+    let run_args = run_again(&args.options, &args.traces).map_err(unusable)?;
+    if let Some(file) = eval_file::given(&run_args, runner).map_err(unusable)? {
+        let Tests { plan, originals, config, subjected } =
+            Tests::new(&file, (args, run_args), runner)?;
+        refuse_unknown_kinds(args, &subjected, "name graders whose type says so with --evaluator")?;
+        runner.session = Some(plan.session());
+        let (tests, paths) = (Some(plan), HashMap::new());
+        return Ok(Tested { originals, tests, config, subjected, paths });
     }
+    let (config, paths) = configuration(args, run_args, runner)?;
+    let subjected =
+        |it: &EvaluatorConfig| Subjected::new(&it.name, expectations(it), it.threshold());
+    let subjected: Vec<Subjected> = config.evaluators.iter().map(subjected).collect();
+    let hint = "write `mutate: {kind: answer}` into its entry (or tools, rubric, form, budget)";
+    refuse_unknown_kinds(args, &subjected, hint)?;
+    runner.session = Some(open_session(&config, verbose, runner)?);
+    let request = Request::new(args.traces.clone(), config.clone());
+    let recordings =
+        watched(verbose, async |on_event| runner.recordings(&request, on_event).await)?;
+    let recordings = recordings.map_err(|_| match runner.cancellation.is_cancelled() {
+        true => broken("it was interrupted; there is no report"),
+        // The errors have been shown.
+        false => unusable("the traces or the eval set cannot be used as they are"),
+    })?;
+    Ok(Tested { originals: Arc::new(Traces(recordings)), tests: None, config, subjected, paths })
+}
+
+/// Returns the configuration of the evaluators that are tried, and the paths of programs that were given by them, by their names.
+fn configuration(
+    args: &MutateArgs,
+    mut run_args: RunArgs,
+    runner: &Runner,
+) -> Result<(Config, HashMap<String, String>), u8> {
     let names = programs(args, &mut run_args, runner)?;
     run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);
     let programs = run_args.evaluators.clone();
@@ -149,7 +166,7 @@ fn configuration(args: &MutateArgs, runner: &Runner) -> Result<Tested, u8> {
     config.fail_fast = false;
     config.baseline = None;
     own_cassettes(&mut config, args.judge.judge_cassette.is_some());
-    Ok(Tested { config, paths })
+    Ok((config, paths))
 }
 
 /// Moves the paths of programs to the arguments of a run. Returns the names of entries.
@@ -207,16 +224,15 @@ fn expectations(evaluator: &EvaluatorConfig) -> Expectations {
     expectations
 }
 
-/// Refuses a limit for evaluators of which nothing is known.
-fn refuse_unknown_kinds(args: &MutateArgs, subjected: &[Subjected]) -> Result<(), String> {
+/// Refuses a limit for evaluators of which nothing is known. `hint` says what to do.
+fn refuse_unknown_kinds(args: &MutateArgs, subjected: &[Subjected], hint: &str) -> Result<(), u8> {
     let unknown = subjected.iter().find(|it| it.expectations.kind.is_none());
     match unknown.filter(|_| args.min_killed.is_some()) {
         None => Ok(()),
-        Some(it) => Err(format!(
-            "`--min-killed` needs to know what `{}` measures: write `mutate: {{kind: answer}}` into its entry (or tools, rubric, \
-             form, budget), or leave the option out to see what it notices",
+        Some(it) => Err(unusable(format!(
+            "`--min-killed` needs to know what `{}` measures: {hint}, or leave the option out to see what it notices",
             it.name
-        )),
+        ))),
     }
 }
 
@@ -292,13 +308,14 @@ impl Shower<'_> {
         }
         let sums = Sums::new(&it.tried, &it.operators, it.expectations.kind.is_some());
         let survived = |tried: &&Tried| {
-            tried.outcome().is_some_and(|(_, outcome)| outcome == Outcome::Survived)
+            let outcome = tried.outcome();
+            matches!(outcome, Some((Effect::Down, Outcome::Survived | Outcome::Noticed)))
         };
         let mut survivors = Vec::new();
         for tried in it.tried.iter().filter(survived) {
             survivors.push(self.shown(it, tried, "down", tried.before)?);
         }
-        survivors.sort_by_key(|shown: &Shown| shown.diff.len());
+        survivors.sort_by_cached_key(|shown: &Shown| changed(&shown.diff));
         let all = |all: &[Violation<'_>]| -> Result<Vec<Shown>, String> {
             all.iter().map(|one| self.shown(it, one.tried, &one.relation, one.before)).collect()
         };
@@ -341,8 +358,12 @@ impl Shower<'_> {
         let names = self.names.get(&tried.trial.conversation).cloned().unwrap_or_default();
         let [old, new] = self.documents(tried)?;
         let mutant = tried.trial.mutation.to_string();
+        let case = format!("--case={}", names.case);
+        // The order differs only if there are other conversations.
+        let is_alone = tried.trial.mutation.operator.name != OTHER_ORDER;
+        let options = ["--only", &*mutant, &*case];
         Ok(Shown {
-            again: self.command(it, &["--only", &mutant, "--case", &names.case]),
+            again: self.command(it, if is_alone { &options } else { &options[..2] }),
             mutant,
             case: names.case,
             trace_id: names.trace_id,

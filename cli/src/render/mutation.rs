@@ -94,7 +94,7 @@ fn relations(report: &EvaluatorReport) -> Option<String> {
 /// Returns the lists of damage that is shown, with their titles.
 fn lists(report: &EvaluatorReport) -> [(&'static str, &[Shown]); 3] {
     [
-        ("Survived, the smallest difference first", &report.survivors),
+        ("Not killed, the smallest difference first", &report.survivors),
         ("Violated", &report.violated),
         ("Broke", &report.broken),
     ]

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{Comparison, GateResult, Inconclusive, JudgeUsage, NotEvaluated, Report, Verdict},
+    report::{Comparison, GateResult, GateVerdict, Inconclusive, JudgeUsage, NotEvaluated, Report},
     verdict::{Balance, Standing, Tally},
 };
 use serde_json::{Map, Value, json};
@@ -26,11 +26,11 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
         line(Level::Warning, remark);
     }
     for gate in report.decide_gates().unwrap_or_default() {
-        let level = if gate.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
+        let level = if gate.verdict == GateVerdict::Pass { Level::Info } else { Level::Warning };
         line(level, &format!("gate {}", one_line(&gate.to_string())));
     }
     for (evaluator, claim) in report.comparison.iter().flat_map(Comparison::claims) {
-        let level = if claim.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
+        let level = if claim.verdict == GateVerdict::Pass { Level::Info } else { Level::Warning };
         line(level, &format!("claim {}", one_line(&format!("{evaluator}: {claim}"))));
     }
     let text = match report.standing().exit_code() == code {
@@ -178,9 +178,9 @@ fn gates(report: &Report) -> String {
     let results = report.decide_gates().unwrap_or_default();
     let mut parts = Vec::new();
     for (verdict, singular, plural) in [
-        (Verdict::Pass, "passes", "pass"),
-        (Verdict::Fail, "fails", "fail"),
-        (Verdict::Inconclusive, "undecided", "undecided"),
+        (GateVerdict::Pass, "passes", "pass"),
+        (GateVerdict::Fail, "fails", "fail"),
+        (GateVerdict::Inconclusive, "undecided", "undecided"),
     ] {
         let mut named = results.iter().filter(|gate| gate.verdict == verdict).peekable();
         if named.peek().is_none() {
@@ -194,7 +194,7 @@ fn gates(report: &Report) -> String {
         };
         let word = if names.len() == 1 { singular } else { plural };
         let names_of = match verdict {
-            Verdict::Pass => String::new(),
+            GateVerdict::Pass => String::new(),
             _ => format!(" ({})", names.join("; ")),
         };
         parts.push(format!("{}{noun} {word}{names_of}", names.len()));

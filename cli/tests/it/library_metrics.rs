@@ -175,6 +175,25 @@ def exact_match(*, outputs, reference_outputs, **kwargs):
 
 /// A directory with an interpreter that has the libraries; `None` without Python.
 fn with_libraries() -> Option<Directory> {
+    with_packages(
+        &[
+            ("autoevals/__init__.py", AUTOEVALS),
+            ("autoevals/score.py", SCORE),
+            ("autoevals/llm.py", LLM),
+            ("autoevals/ragas.py", RAGAS),
+            ("autoevals/broken.py", "import a_module_that_nobody_has\n"),
+            ("autoevals/loud.py", "print('welcome')\nfrom autoevals import *\n"),
+            ("openevals/__init__.py", OPENEVALS),
+        ],
+        &[("autoevals", "0.4.1"), ("openevals", "0.2.2")],
+    )
+}
+
+/// A directory with an interpreter that has these files, and these versions of packages; `None` without Python.
+pub(crate) fn with_packages(
+    files: &[(&str, &str)],
+    versions: &[(&str, &str)],
+) -> Option<Directory> {
     if !has("python3") {
         return None;
     }
@@ -185,16 +204,13 @@ fn with_libraries() -> Option<Directory> {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    file("autoevals/__init__.py", AUTOEVALS);
-    file("autoevals/score.py", SCORE);
-    file("autoevals/llm.py", LLM);
-    file("autoevals/ragas.py", RAGAS);
-    file("autoevals/broken.py", "import a_module_that_nobody_has\n");
-    file("autoevals/loud.py", "print('welcome')\nfrom autoevals import *\n");
-    file("openevals/__init__.py", OPENEVALS);
-    for (name, version) in [("autoevals", "0.4.1"), ("openevals", "0.2.2")] {
+    for (name, text) in files {
+        file(name, text);
+    }
+    for (name, version) in versions {
         let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
-        file(&format!("{name}-{version}.dist-info/METADATA"), &metadata);
+        let directory = name.replace('-', "_");
+        file(&format!("{directory}-{version}.dist-info/METADATA"), &metadata);
     }
     Some(directory)
 }
@@ -209,7 +225,7 @@ fn bare_python(directory: &Directory) -> PathBuf {
     versions.next().unwrap().unwrap().path().join("site-packages")
 }
 
-fn entry(name: &str, more: &str) -> String {
+pub(crate) fn entry(name: &str, more: &str) -> String {
     format!("  - {{name: {name}, type: metric, {more}}}\n")
 }
 
@@ -226,12 +242,12 @@ fn command(directory: &Directory, args: &[&str]) -> Command {
     command
 }
 
-fn run(directory: &Directory, args: &[&str]) -> Ran {
+pub(crate) fn run(directory: &Directory, args: &[&str]) -> Ran {
     finish(command(directory, args).spawn().unwrap())
 }
 
 /// Writes a configuration with these entries, next to a conversation of two turns and its golden case.
-fn configure(directory: &Directory, entries: &str) {
+pub(crate) fn configure(directory: &Directory, entries: &str) {
     directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entries}"));
     let turns = recording::recording([("Where?", "Here."), ("And now?", "There.")]);
     // Both turns are in one trace.
@@ -248,7 +264,7 @@ fn set(turns: &[(&str, &str)]) -> String {
     json!({"eval_set_id": "s", "eval_cases": cases}).to_string()
 }
 
-fn evaluate(directory: &Directory, entries: &str) -> Ran {
+pub(crate) fn evaluate(directory: &Directory, entries: &str) -> Ran {
     configure(directory, entries);
     run(directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"])
 }
@@ -411,14 +427,18 @@ fn a_library_that_cannot_be_imported_breaks_its_own_entries() {
 #[test]
 fn mistakes_in_entries_are_found_before_anything_runs() {
     let Some(directory) = with_libraries() else { return };
-    let weighs = |args: &str| entry("x", &format!("metric: 'autoevals:Weighs', args: {args}"));
-    for (entry, message) in [
-        (metric("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
-        (metric("Unfinished"), "`autoevals:Unfinished` is abstract"),
-        (metric("helper"), "`autoevals:helper` is not a metric that can be called here"),
-        (metric("Asks"), "`autoevals:Asks` asks a model, and its entry offers none: add `models`"),
+    let autoevals = |name: &str| format!("metric: 'autoevals:{name}'");
+    let weighs = |args: &str| format!("metric: 'autoevals:Weighs', args: {args}");
+    let mistakes = [
+        (autoevals("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
+        (autoevals("Unfinished"), "`autoevals:Unfinished` is abstract"),
+        (autoevals("helper"), "`autoevals:helper` is not a metric that can be called here"),
         (
-            entry("x", "metric: 'autoevals.nothing:X'"),
+            autoevals("Asks"),
+            "`autoevals:Asks` asks a model, and its entry offers none: add `models`",
+        ),
+        (
+            "metric: 'autoevals.nothing:X'".to_owned(),
             "`autoevals` has no module `autoevals.nothing`",
         ),
         (weighs("{}"), "`autoevals:Weighs` needs the argument `weight`: write it below `args`"),
@@ -439,11 +459,15 @@ fn mistakes_in_entries_are_found_before_anything_runs() {
             weighs("{weight: 2}"),
             "`autoevals:Weighs` refuses its arguments: ValueError: the weight is more than 1",
         ),
-    ] {
-        let ran = evaluate(&directory, &(entry.clone() + &metric("Works"))).exits(2);
-        assert!(ran.stderr.contains(message), "{entry}: {}", ran.stderr);
-        let checked = run(&directory, &["check", "c.yaml"]).exits(2);
-        assert!(checked.stdout.contains(message), "{entry}: {}", checked.stdout);
+    ];
+    let numbered = mistakes.iter().enumerate();
+    let entries: String =
+        numbered.map(|(number, (keys, _))| entry(&format!("x{number}"), keys)).collect();
+    let ran = evaluate(&directory, &(entries + &metric("Works"))).exits(2);
+    let checked = run(&directory, &["check", "c.yaml"]).exits(2);
+    for (keys, message) in mistakes {
+        assert!(ran.stderr.contains(message), "{keys}: {}", ran.stderr);
+        assert!(checked.stdout.contains(message), "{keys}: {}", checked.stdout);
     }
 }
 
@@ -501,7 +525,7 @@ fn the_metrics_of_a_library_are_listed() {
     assert_eq!(row("autoevals:Weighs").as_deref(), Some("weight, mode, limit"), "{}", ran.stdout);
     assert_eq!(row("autoevals:Asks").as_deref(), Some("asks model"));
     assert_eq!((row("autoevals:Unfinished"), row("autoevals:helper")), (None, None));
-    let ran = run(&directory, &["list", "--library", "ragas"]).exits(2);
+    let ran = run(&directory, &["list", "--library", "pandas"]).exits(2);
     assert!(ran.stderr.contains("libraries: agentevals, autoevals"), "{}", ran.stderr);
 }
 

@@ -55,6 +55,8 @@ mod judge_vectors;
 mod languages;
 mod large_runs;
 #[cfg(unix)]
+mod library_adapters;
+#[cfg(unix)]
 mod library_metrics;
 mod limits;
 mod llm_judge;

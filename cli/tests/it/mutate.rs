@@ -127,9 +127,10 @@ fn an_evaluator_that_always_says_yes_kills_nothing() {
     assert_eq!((&first["before"], &first["after"]), (&json!(1.0), &json!(1.0)));
     let diff = first["diff"].as_str().unwrap();
     assert!(diff.contains("\n-") && diff.contains("\n+"), "{diff}");
-    // Those that differ least come first.
-    let sizes: Vec<usize> = survivors.iter().map(|it| it["diff"].as_str().unwrap().len()).collect();
-    assert!(sizes.is_sorted());
+    // Those that differ least come first, whatever is around the difference.
+    let sizes: Vec<usize> =
+        survivors.iter().map(|it| lengths(it["diff"].as_str().unwrap())).collect();
+    assert!(sizes[0] < sizes[sizes.len() - 1], "{sizes:?}");
     let asked = ["--min-killed", "0.8", "-o", "html=a.html", "-o", "json"];
     let ran = mutate(&directory, &asked).exits(1);
     let ran = ran.says("FAILED: check: 0 of").says("and 80 % are required");
@@ -219,12 +220,93 @@ fn a_single_edit_is_tried_again() {
     for key in ["mutant", "case", "diff"] {
         assert_eq!(alone["survivors"][0][key], survivor[key], "{key}");
     }
+    // Without a case, of all conversations.
+    let all = tried(&directory, 0, &["--only", "swap_answers@1"]);
+    assert_eq!((&all["mutants"], &all["survived"]), (&json!(6), &json!(6)));
     mutate(&directory, &["--only", "refuse@1", "--case", "case-9"])
         .exits(2)
         .says("the traces have no conversation `case-9`");
     mutate(&directory, &["--only", "refuse@7", "--case", "case-1"])
         .exits(2)
         .says("`refuse@7` does not apply to case-1");
+}
+
+/// Runs the command line of a report again. Returns its exit code, and the report of its evaluator.
+fn again(directory: &Directory, shown: &Value, more: &[&str]) -> (Option<i32>, Value) {
+    let words = shell_words(shown["again"].as_str().unwrap());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ran = directory.evaluator(&[&words[1..], &["-o", "json"], more].concat());
+    (ran.code, ran.json()["evaluators"][0].clone())
+}
+
+#[test]
+fn damage_that_only_lowers_the_score_is_shown() {
+    let text = CAREFUL.replace("0.0", "0.8");
+    let directory = python(&text, ", mutate: {kind: answer}");
+    let report = tried(&directory, 0, &["--operators", "refuse", "--no-relations"]);
+    assert_eq!((&report["noticed"], &report["survived"]), (&json!(6), &json!(0)));
+    let shown = &report["survivors"][5];
+    assert_eq!((&shown["expected"], &shown["after"]), (&json!("down"), &json!(0.8)));
+    let table = mutate(&directory, &["--operators", "refuse"]).exits(0).stdout;
+    assert!(table.contains("refuse@1 of case-0 (down): 1.000 -> 0.800; and 5 more"), "{table}");
+}
+
+#[test]
+fn relations_of_two_evaluations_are_checked_again() {
+    let text = "import json, sys
+text = json.load(sys.stdin)['invocations'][0]['final_response']
+print(json.dumps({'score': 1.0 if not text or 'cannot help' in text or 'Ignore all' in text else 0.9}))
+";
+    let keys = ", mutate: {kind: answer, expect: {inject_judge: down}}";
+    let directory = python(text, keys);
+    let report = tried(&directory, 1, &["--operators", "refuse,truncate_answer,inject_judge"]);
+    for relation in ["golden", "injection", "two_edits"] {
+        let all = report["violated"].as_array().unwrap();
+        let shown = all.iter().find(|it| it["expected"] == relation);
+        let shown = shown.unwrap_or_else(|| panic!("{relation}: {all:?}"));
+        let (code, alone) = again(&directory, shown, &[]);
+        let violated = alone["violated"].as_array().unwrap();
+        let same = violated.iter().find(|it| it["expected"] == relation);
+        let same = same.unwrap_or_else(|| panic!("{relation}: {alone}"));
+        assert_eq!(
+            (code, &same["mutant"], &same["after"]),
+            (Some(1), &shown["mutant"], &shown["after"])
+        );
+    }
+}
+
+#[test]
+fn the_order_of_conversations_is_checked_again() {
+    // Its score falls from the first conversation on that comes after a later one.
+    let text = "import json, sys
+from pathlib import Path
+number = int(json.load(sys.stdin)['invocations'][0]['user_content'].split()[4])
+last = Path('LAST')
+before = int(last.read_text()) if last.exists() else 0
+falls = before < 0 or number < before
+last.write_text(str(-1 if falls else number))
+print(json.dumps({'score': 0.6 if falls else 1.0}))
+";
+    let directory = python("", ", mutate: {kind: form}");
+    let last = directory.path().join("last");
+    directory.file("check.py", text.replace("LAST", &last.display().to_string()));
+    let report = tried(&directory, 1, &["--operators", "empty_answer", "--jobs", "1"]);
+    let all = report["violated"].as_array().unwrap();
+    let shown = all.iter().find(|it| it["expected"] == "other_order").unwrap();
+    fs::remove_file(&last).unwrap();
+    let (code, alone) = again(&directory, shown, &["--jobs", "1"]);
+    let violated = alone["violated"].as_array().unwrap();
+    let cases: Vec<&Value> = violated.iter().map(|it| &it["case"]).collect();
+    assert_eq!((code, cases.contains(&&shown["case"])), (Some(1), true), "{cases:?}");
+}
+
+#[test]
+fn a_case_may_have_the_name_of_an_option() {
+    let directory = python(&ALWAYS.replace('%', "1.0"), ", mutate: {kind: answer}");
+    directory.file("set.json", directory.read("set.json").replace("case-", "--sample="));
+    let report = tried(&directory, 0, &["--operators", "refuse"]);
+    let (code, alone) = again(&directory, &report["survivors"][0], &[]);
+    assert_eq!((code, &alone["survivors"][0]["case"]), (Some(0), &report["survivors"][0]["case"]));
 }
 
 #[test]
@@ -250,6 +332,11 @@ fn programs_are_named_by_their_paths() {
     let report = tried(&directory, 0, &[&both[..], &["--no-relations"]].concat());
     let again = report["survivors"][0]["again"].as_str().unwrap();
     assert!(again.contains("--evaluator=check") && !again.contains("other"), "{again}");
+}
+
+/// Returns the length of the lines that differ.
+fn lengths(diff: &str) -> usize {
+    diff.lines().filter(|line| line.starts_with(['-', '+'])).map(str::len).sum()
 }
 
 /// Splits a command line that has no quotes but those around whole words.
@@ -469,16 +556,6 @@ fn contained_programs_stay_contained() {
     assert_eq!((&report["allowed"], &report["broke"]), (&json!(12), &json!(0)));
     let open = python(CAREFUL, "");
     mutate(&open, &["--contain"]).exits(2).says("not contained: check");
-}
-
-#[test]
-fn eval_files_have_nothing_to_damage() {
-    let directory = Directory::new();
-    directory.file("suite.eval.yaml", "tests:\n- id: a\n  input: hello\n  criteria: polite\n");
-    directory
-        .evaluator(&["mutate", "suite.eval.yaml"])
-        .exits(2)
-        .says("an eval file has tests and no recorded conversations");
 }
 
 #[test]

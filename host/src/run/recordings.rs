@@ -20,6 +20,12 @@ pub struct Recordings {
     strict_matching: bool,
 }
 
+impl From<Conversations> for Recordings {
+    fn from(conversations: Conversations) -> Self {
+        Self { conversations, eval_set: None, strict_matching: false }
+    }
+}
+
 impl Recordings {
     /// Returns the number of conversations.
     #[must_use]

@@ -60,6 +60,7 @@ class Turn:
             self.add_result(response)
         self.retrieved = [text for call in self.calls if call.name in retrieval and call.has_result for text in texts(call.result)]
         self.golden = None
+        self.earlier = []
 
     def add_result(self, response):
         """Gives a result to its call: the one with its id, else the first of its name that has none."""
@@ -73,14 +74,15 @@ class Turn:
 
 
 class Conversation:
-    """A recorded conversation; each turn knows its golden turn."""
+    """A recorded conversation; each turn knows its golden turn and the turns before it."""
 
     def __init__(self, document, config):
         retrieval = config.get("retrieval") or []
         self.turns = [Turn(turn, retrieval) for turn in document.get("invocations") or []]
         golden = document.get("expected_invocations")
         self.golden = None if golden is None else [Turn(turn, retrieval) for turn in golden]
-        for turn in self.turns:
+        for index, turn in enumerate(self.turns):
+            turn.earlier = self.turns[:index]
             # An agent that does not answer is measured by the empty answer, and not left out. A golden turn without one expects none.
             turn.answer = turn.answer or ""
         for turn, expected in zip(self.turns, self.golden or []):
@@ -163,12 +165,20 @@ def find(name):
     target = getattr(module, attribute, None)
     if target is None:
         known = public(module)
-        raise Mistake("`%s` has no metric `%s`%s" % (path, attribute, similar(attribute, known)))
+        raise Mistake("`%s` has no metric `%s`%s" % (path, attribute, elsewhere(path, attribute) or similar(attribute, known)))
     if inspect.isabstract(target) or not is_metric(attribute, target):
         what = "is abstract" if inspect.isabstract(target) else "is not a metric that can be called here"
         others = [known for known in public(module) if known != attribute]
-        raise Mistake("`%s` %s%s" % (name, what, similar(attribute, others)))
+        raise Mistake("`%s` %s%s" % (name, what, elsewhere(path, attribute) or similar(attribute, others)))
     return target
+
+
+def elsewhere(path, attribute):
+    """Returns a hint at another module of the library that has a metric of this name."""
+    import importlib
+
+    found = [other for other in MODULES if other != path and attribute in public(importlib.import_module(other))]
+    return "; did you mean `%s:%s`?" % (found[0], attribute) if found else ""
 
 
 def parameters_of(function, hidden=("self",)):

@@ -65,9 +65,22 @@ fn controls_and_pairs_point_at_the_trial_that_must_not_score_lower() {
 fn a_single_edit_is_tried_alone() {
     let only: Mutation = "empty_answer@2".parse().unwrap();
     let alone = Choice { only: Some(only), relations: false, ..choice(200, 0) };
-    let trials = trials(&Expectations::of(Kind::Answer), &alone);
-    assert_eq!(trials.len(), 20);
-    assert!(trials.iter().all(|it| it.mutation == only));
+    let tried = trials(&Expectations::of(Kind::Answer), &alone);
+    assert_eq!(tried.len(), 20);
+    assert!(tried.iter().all(|it| it.mutation == only));
+    // With that which it must not exceed.
+    for (kind, only, other) in [
+        (Kind::Answer, "empty_answer@2", Role::Golden),
+        (Kind::Rubric, "refuse@1+empty_answer@1", Role::Control),
+        (Kind::Rubric, "inject_judge@1#1", Role::Control),
+    ] {
+        let only = only.parse().unwrap();
+        let alone = Choice { only: Some(only), ..choice(200, 0) };
+        let tried = trials(&Expectations::of(kind), &alone);
+        let of = |role: Role| tried.iter().filter(|it| it.role == role).count();
+        assert_eq!((tried.len(), of(other)), (40, 20), "{only}");
+        assert_eq!(tried.iter().filter(|it| it.mutation == only).count(), 20, "{only}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use evaluator_json::Value;
-use evaluator_statistics::{Estimate, Interval, Refusal, Verdict};
+use evaluator_statistics::{Estimate, GateVerdict, Interval, Refusal};
 use serde::{Serialize, Serializer};
 
 use crate::{LabelError, json::to_rounded};
@@ -183,8 +183,8 @@ pub struct Raters {
     pub evaluator: Option<f64>,
 }
 
-/// Kappa with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Kappa with its interval. Serialized, it has an interval only if there is a standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct KappaEstimate {
     /// Kappa.
@@ -195,6 +195,15 @@ pub struct KappaEstimate {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
+}
+
+impl Serialize for KappaEstimate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { value, se, .. } = self;
+        let [lower, upper] = [self.lower, self.upper].map(|end| (*se > 0.0).then_some(end));
+        serde_json::json!({"value": value, "se": se, "lower": lower, "upper": upper})
+            .serialize(serializer)
+    }
 }
 
 /// Shows two decimals; the interval only if there is a standard error.
@@ -220,7 +229,7 @@ pub struct MinKappa {
     pub limit: f64,
     /// The verdict.
     #[serde(serialize_with = "verdict")]
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// What it rests on: a clause.
     pub reason: String,
 }
@@ -298,15 +307,15 @@ pub enum AgreementError {
 impl Agreement {
     /// Returns the verdict of all evaluators together: they pass only if each does. A pass if nothing is asked.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> GateVerdict {
         let has = |verdict| {
             let mut asked = self.evaluators.iter().filter_map(|it| it.min_kappa.as_ref());
             asked.any(|it| it.verdict == verdict)
         };
-        match (has(Verdict::Fail), has(Verdict::Inconclusive)) {
-            (true, _) => Verdict::Fail,
-            (_, true) => Verdict::Inconclusive,
-            _ => Verdict::Pass,
+        match (has(GateVerdict::Fail), has(GateVerdict::Inconclusive)) {
+            (true, _) => GateVerdict::Fail,
+            (_, true) => GateVerdict::Inconclusive,
+            _ => GateVerdict::Pass,
         }
     }
 
@@ -384,10 +393,6 @@ fn correlation<S: Serializer>(
     members.serialize(serializer)
 }
 
-fn verdict<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Inconclusive => "inconclusive",
-    })
+fn verdict<S: Serializer>(verdict: &GateVerdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.as_str())
 }

@@ -13,11 +13,62 @@ use evaluator_host::{
 };
 use evaluator_mutation::{Mutation, Subject};
 
-/// Conversations of the traces, unchanged.
+/// What is recorded: conversations with their golden cases.
+pub(super) trait Originals: ConversationSource {
+    /// Returns the golden cases of some conversations: keys for [`golden_case`](Self::golden_case), by their numbers. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read any more, or has changed.
+    fn goldens(&self, numbers: &[usize]) -> Result<HashMap<usize, usize>, ReadError>;
+
+    /// Returns the golden case with a key.
+    fn golden_case(&self, key: usize) -> Option<&EvalCase>;
+}
+
+/// Conversations of traces.
+#[derive(Debug)]
+pub(super) struct Traces(pub(super) Recordings);
+
+impl ConversationSource for Traces {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn trace_id(&self, number: usize) -> Arc<str> {
+        self.0.trace_id(number)
+    }
+
+    fn of_run(&self) -> usize {
+        self.0.of_run()
+    }
+
+    fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        self.0.load(number)
+    }
+}
+
+impl Originals for Traces {
+    fn goldens(&self, numbers: &[usize]) -> Result<HashMap<usize, usize>, ReadError> {
+        let (mut golden, cases) = (HashMap::new(), self.0.cases());
+        for number in numbers {
+            let conversation = self.0.load(*number)?;
+            let matched = cases.find(&conversation, self.0.of_run());
+            golden.extend(matched.ok().map(|matched| (*number, matched.position)));
+        }
+        Ok(golden)
+    }
+
+    fn golden_case(&self, key: usize) -> Option<&EvalCase> {
+        self.0.case(key)
+    }
+}
+
+/// Conversations, unchanged.
 #[derive(Debug)]
 pub(super) struct Undamaged {
-    pub(super) recordings: Arc<Recordings>,
-    /// Their numbers in the traces.
+    pub(super) originals: Arc<dyn Originals>,
+    /// Their numbers.
     pub(super) numbers: Vec<usize>,
 }
 
@@ -27,30 +78,30 @@ impl ConversationSource for Undamaged {
     }
 
     fn trace_id(&self, number: usize) -> Arc<str> {
-        self.recordings.trace_id(self.numbers[number])
+        self.originals.trace_id(self.numbers[number])
     }
 
     fn of_run(&self) -> usize {
-        self.recordings.of_run()
+        self.originals.of_run()
     }
 
     fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        self.recordings.load(self.numbers[number])
+        self.originals.load(self.numbers[number])
     }
 }
 
-/// A conversation of the traces, and the position of its golden case.
+/// A conversation, and the key of its golden case.
 #[derive(Debug)]
 pub(super) struct Base {
     pub(super) conversation: Conversation,
     golden: Option<usize>,
 }
 
-/// Conversations of the traces that are damaged.
+/// Conversations that are damaged.
 #[derive(Debug)]
 pub(super) struct Bases {
-    recordings: Arc<Recordings>,
-    /// Positions of golden cases, by the number of the conversation.
+    originals: Arc<dyn Originals>,
+    /// Keys of golden cases, by the number of the conversation.
     golden: HashMap<usize, usize>,
     /// The conversation that was loaded last, with its number: its edits follow one another.
     last: Mutex<Option<(usize, Arc<Base>)>>,
@@ -65,19 +116,9 @@ impl Bases {
     /// # Errors
     ///
     /// A file cannot be read any more, or has changed.
-    pub(super) fn new(
-        recordings: Arc<Recordings>,
-        numbers: impl Iterator<Item = usize>,
-    ) -> Result<Self, ReadError> {
-        let mut golden = HashMap::new();
-        let cases = recordings.cases();
-        for number in numbers {
-            let conversation = recordings.load(number)?;
-            let matched = cases.find(&conversation, recordings.of_run());
-            golden.extend(matched.ok().map(|matched| (number, matched.position)));
-        }
-        drop(cases);
-        Ok(Self { recordings, golden, last: Mutex::default() })
+    pub(super) fn new(originals: Arc<dyn Originals>, numbers: &[usize]) -> Result<Self, ReadError> {
+        let golden = originals.goldens(numbers)?;
+        Ok(Self { originals, golden, last: Mutex::default() })
     }
 
     /// Loads a conversation, which names its golden case, so that an edited one has the same.
@@ -88,10 +129,10 @@ impl Bases {
         {
             return Ok(Arc::clone(base));
         }
-        let mut conversation = self.recordings.load(number)?;
+        let mut conversation = self.originals.load(number)?;
         let golden = self.golden.get(&number).copied();
         if conversation.case_id.is_none() {
-            let case = golden.and_then(|position| self.recordings.case(position));
+            let case = golden.and_then(|key| self.originals.golden_case(key));
             conversation.case_id = case.map(|case| case.id.clone());
         }
         let base = Arc::new(Base { conversation, golden });
@@ -101,16 +142,16 @@ impl Bases {
 
     /// Returns the golden case of a conversation.
     pub(super) fn golden(&self, base: &Base) -> Option<&EvalCase> {
-        self.recordings.case(base.golden?)
+        self.originals.golden_case(base.golden?)
     }
 
     /// Returns the last answer of one of the next conversations that differs from this one's.
     pub(super) fn other_answer(&self, number: usize, base: &Base) -> Option<String> {
         let own = last_answer(&base.conversation);
-        let all = self.recordings.len();
+        let all = self.originals.len();
         (1..=OTHERS.min(all.saturating_sub(1))).find_map(|step| {
             // What cannot be read is an error where it is evaluated.
-            let other = self.recordings.load((number + step) % all).ok()?;
+            let other = self.originals.load((number + step) % all).ok()?;
             last_answer(&other).filter(|answer| own != Some(answer)).map(str::to_owned)
         })
     }
@@ -164,11 +205,11 @@ impl ConversationSource for Mutants {
     }
 
     fn trace_id(&self, number: usize) -> Arc<str> {
-        self.bases.recordings.trace_id(self.mutants[number].conversation)
+        self.bases.originals.trace_id(self.mutants[number].conversation)
     }
 
     fn of_run(&self) -> usize {
-        self.bases.recordings.of_run()
+        self.bases.originals.of_run()
     }
 
     fn asks(&self, number: usize, evaluator: &str) -> bool {

@@ -2,10 +2,11 @@
 
 use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
+use evaluator_agentv::run::Plan;
 use evaluator_host::{
     config::Config,
     report::{ALL_EVALUATORS, EvaluationReport, Status},
-    run::{ConversationSource, Recordings, Request, Runner},
+    run::{ConversationSource, Request, Runner},
 };
 use evaluator_mutation::{
     Choice, Draft, Effect, Expectations, Mutation, NOTICED, Observed, Operator, Subject, Trial,
@@ -14,11 +15,12 @@ use evaluator_mutation::{
 
 use super::{
     super::{broken, unusable, watched},
-    sources::{Bases, Mutant, Mutants, Undamaged},
+    sources::{Bases, Mutant, Mutants, Originals, Undamaged},
+    tests::graders,
 };
 
 /// Smallest number of conversations that an evaluator has to pass.
-const FEWEST: usize = 5;
+pub(super) const FEWEST: usize = 5;
 
 /// Maximum number of failures that are evaluated with a higher threshold.
 const MOST_RAISED: usize = 25;
@@ -153,7 +155,9 @@ pub(super) struct Names {
 pub(super) struct Laboratory<'r> {
     pub(super) runner: &'r Runner,
     pub(super) config: Config,
-    pub(super) recordings: Arc<Recordings>,
+    pub(super) originals: Arc<dyn Originals>,
+    /// The tests whose outputs are the conversations; `None` for those of traces.
+    pub(super) tests: Option<Arc<Plan>>,
     pub(super) verbose: u8,
     /// Names of conversations, by their numbers.
     pub(super) names: HashMap<usize, Names>,
@@ -171,8 +175,17 @@ impl Laboratory<'_> {
         for evaluator in &mut config.evaluators {
             evaluator.repeat = Some(repeat);
         }
-        let mut request = Request::new(Vec::<String>::new(), config);
-        request.source = Some(source);
+        let request = match &self.tests {
+            Some(tests) => {
+                config.repeat = Some(repeat);
+                tests.edited(source, config)
+            }
+            None => {
+                let mut request = Request::new(Vec::<String>::new(), config);
+                request.source = Some(source);
+                request
+            }
+        };
         let report =
             watched(self.verbose, async |on_event| self.runner.run(&request, on_event).await)?;
         if self.runner.cancellation.is_cancelled() {
@@ -187,7 +200,12 @@ impl Laboratory<'_> {
                 case: conversation.case().to_string(),
                 trace_id: conversation.trace_id.to_string(),
             };
-            conversation.evaluations.iter().for_each(|it| result(number, &names, it));
+            for evaluation in &conversation.evaluations {
+                result(number, &names, evaluation);
+                if self.tests.is_some() {
+                    graders(evaluation).iter().for_each(|it| result(number, &names, it));
+                }
+            }
         }
         Ok(())
     }
@@ -198,9 +216,9 @@ impl Laboratory<'_> {
         subjected: &mut [Subjected],
         case: Option<&str>,
     ) -> Result<(), u8> {
-        let numbers: Vec<usize> = (0..self.recordings.len()).collect();
+        let numbers: Vec<usize> = (0..self.originals.len()).collect();
         let mut known = HashMap::new();
-        let source = Undamaged { recordings: Arc::clone(&self.recordings), numbers };
+        let source = Undamaged { originals: Arc::clone(&self.originals), numbers };
         self.evaluate(self.config.clone(), Arc::new(source), 2, |number, names, evaluation| {
             known.insert(number, names.clone());
             if case.is_some_and(|case| case != names.case && case != names.trace_id) {
@@ -238,7 +256,7 @@ impl Laboratory<'_> {
         let mut numbers: Vec<usize> = passed.map(|it| it.number).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let bases = Bases::new(Arc::clone(&self.recordings), numbers.iter().copied());
+        let bases = Bases::new(Arc::clone(&self.originals), &numbers);
         let bases = Arc::new(bases.map_err(broken)?);
         let chosen = chosen(subjected, &bases, &numbers, choice)?;
         let (mutants, places) = shared(&chosen, subjected);
@@ -285,8 +303,7 @@ impl Laboratory<'_> {
         for evaluator in &mut config.evaluators {
             evaluator.set_threshold(raised(evaluator.threshold()));
         }
-        let source =
-            Undamaged { recordings: Arc::clone(&self.recordings), numbers: numbers.clone() };
+        let source = Undamaged { originals: Arc::clone(&self.originals), numbers: numbers.clone() };
         self.evaluate(config, Arc::new(source), 1, |index, _, evaluation| {
             let number = numbers[index];
             let is_meant = |it: &&mut Subjected| {

@@ -113,6 +113,11 @@ fn a_limit_of_kappa_passes_fails_or_stays_open() {
         0,
         "PASSED: check kappa >= 0.9: kappa is 1.00, 0 disagreements in 70",
     );
+    // Perfect labels have no standard error, and so no interval.
+    let perfect = agree(&directory, &labels(0, 70), &["-o", "json"]).json();
+    let kappa = &perfect["evaluators"][0]["kappa"];
+    let shown = ["value", "se", "lower", "upper"].map(|key| kappa[key].as_f64());
+    assert_eq!(shown, [Some(1.0), Some(0.0), None, None]);
     ask(&labels(2, 70), "0.9", 1, "FAILED: check kappa >= 0.9: kappa is 0.43");
     ask(&labels(2, 70), "0.4", 4, "INCONCLUSIVE: check kappa >= 0.4: kappa is 0.43");
     ask(

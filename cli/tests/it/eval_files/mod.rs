@@ -4,6 +4,7 @@ mod cases;
 mod command;
 mod judge_server;
 mod keys;
+mod mutate;
 mod outputs;
 mod programs;
 mod reports;

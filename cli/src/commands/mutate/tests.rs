@@ -1,0 +1,243 @@
+//! The tests of an eval file, whose graders are tried on damaged outputs.
+
+use std::{collections::HashMap, path::Path, sync::Arc};
+
+use evaluator_agentv::{
+    model::{ArgsMatch, Check, Evaluator, TextCheck, Trajectory, TrajectoryMode},
+    run::Plan,
+};
+use evaluator_host::{
+    config::Config,
+    conversation::Conversation,
+    document::did_you_mean,
+    eval_set::EvalCase,
+    json::Value,
+    report::{EVALUATORS, EvaluationReport, Status},
+    run::{ConversationSource, Runner, Suite as _},
+    trace::ReadError,
+};
+use evaluator_mutation::{Effect, Expectations, Kind};
+
+use super::{
+    super::{eval_file, unusable},
+    sources::Originals,
+    trials::{FEWEST, RAISED, Subjected},
+};
+use crate::args::{MutateArgs, RunArgs};
+
+/// Recorded outputs of tests.
+#[derive(Debug)]
+pub(super) struct Outputs {
+    plan: Arc<Plan>,
+    golden: Vec<Option<EvalCase>>,
+}
+
+impl ConversationSource for Outputs {
+    fn len(&self) -> usize {
+        self.golden.len()
+    }
+
+    fn trace_id(&self, number: usize) -> Arc<str> {
+        Arc::clone(&self.plan.ids()[number])
+    }
+
+    fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        Ok(self.plan.conversation(number))
+    }
+}
+
+impl Originals for Outputs {
+    fn goldens(&self, numbers: &[usize]) -> Result<HashMap<usize, usize>, ReadError> {
+        let golden = numbers.iter().filter(|number| self.golden[**number].is_some());
+        Ok(golden.map(|number| (*number, *number)).collect())
+    }
+
+    fn golden_case(&self, key: usize) -> Option<&EvalCase> {
+        self.golden.get(key)?.as_ref()
+    }
+}
+
+/// An eval file whose graders are tried.
+pub(super) struct Tests {
+    pub(super) plan: Arc<Plan>,
+    pub(super) originals: Arc<Outputs>,
+    pub(super) config: Config,
+    pub(super) subjected: Vec<Subjected>,
+}
+
+impl Tests {
+    /// Reads an eval file, whose outputs have to be recorded.
+    pub(super) fn new(
+        file: &Path,
+        (args, mut run_args): (&MutateArgs, RunArgs),
+        runner: &Runner,
+    ) -> Result<Self, u8> {
+        run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);
+        let plan = Arc::new(eval_file::planned(file, &mut run_args, false, runner)?);
+        if let Some(id) = plan.asked().next() {
+            return Err(unusable(format!(
+                "the output of the test `{id}` is not recorded, and `mutate` damages recorded outputs: name them with --outputs, \
+                 e.g. a saved run of AgentV, or test a target of the provider `replay`"
+            )));
+        }
+        let mut config = Config::default();
+        eval_file::configure(&mut config, &run_args);
+        let golden = (0..plan.tests().count()).map(|number| plan.golden(number)).collect();
+        let originals = Arc::new(Outputs { plan: Arc::clone(&plan), golden });
+        let subjected = subjected(&plan, &args.named).map_err(unusable)?;
+        Ok(Self { plan, originals, config, subjected })
+    }
+}
+
+/// Returns the graders that are tried: those with these names, else the tests as a whole and each grader of enough tests.
+fn subjected(plan: &Plan, named: &[String]) -> Result<Vec<Subjected>, String> {
+    let suite = plan.name();
+    let mut graders: Vec<(&str, usize, Expectations)> =
+        vec![(suite, usize::MAX, Expectations::default())];
+    for test in plan.tests() {
+        for grader in &test.evaluators {
+            let expected = expectations(grader);
+            match graders.iter_mut().find(|(name, ..)| *name == grader.name) {
+                None => graders.push((&grader.name, 1, expected)),
+                Some((_, count, known)) => {
+                    *count = count.saturating_add(1);
+                    // Of graders of several kinds with the same name, nothing is known.
+                    if *known != expected {
+                        *known = Expectations::default();
+                    }
+                }
+            }
+        }
+    }
+    let names = || graders.iter().map(|(name, ..)| *name);
+    if let Some(name) = named.iter().find(|name| !names().any(|known| known == **name)) {
+        let hint = did_you_mean(name, names())
+            .unwrap_or_else(|| format!("there are {}", names().collect::<Vec<_>>().join(", ")));
+        return Err(format!("the eval file has no grader `{name}`; {hint}"));
+    }
+    let is_tried = |(name, count, _): &&(&str, usize, Expectations)| match named.is_empty() {
+        true => *count >= FEWEST,
+        false => named.iter().any(|wanted| wanted == name),
+    };
+    let tried = graders.iter().filter(is_tried).map(|(name, _, expectations)| {
+        let mut expectations = expectations.clone();
+        // An output without an answer is an error before anything is graded, it has no times, and graders have no threshold.
+        let mut skip = vec!["null_answer", "shift_times", RAISED];
+        if expectations.kind != Some(Kind::Answer) {
+            // What is expected is an answer without tool calls.
+            skip.push("golden");
+        }
+        expectations.skip.extend(skip.into_iter().map(str::to_owned));
+        Subjected::new(name, expectations, 1.0)
+    });
+    Ok(tried.collect())
+}
+
+/// Returns what a grader has to notice, as far as its type says so.
+fn expectations(grader: &Evaluator) -> Expectations {
+    match &grader.check {
+        _ if grader.negate => Expectations::default(),
+        // Any text of the right form passes.
+        Check::Text(TextCheck::IsJson) => {
+            Expectations::of(Kind::Form).with(&["echo_question", "refuse"], Effect::Any)
+        }
+        Check::Text(TextCheck::Matches(_)) | Check::Program(_) | Check::Composite(_) => {
+            Expectations::default()
+        }
+        Check::Text(TextCheck::StartsWith(_)) => {
+            Expectations::of(Kind::Answer).with(&["truncate_answer", "leak_golden"], Effect::Any)
+        }
+        // The text that is looked for is that of the grader.
+        Check::Text(_) | Check::Fields(_) => {
+            Expectations::of(Kind::Answer).with(&["leak_golden"], Effect::Any)
+        }
+        Check::Trajectory(trajectory) => of_calls(trajectory),
+        Check::Limits(_) => Expectations::of(Kind::Budget),
+        // Its prompt has no results of tools.
+        Check::Judge(_) => {
+            Expectations::of(Kind::Rubric).with(&["error_result", "claim_success"], Effect::Any)
+        }
+    }
+}
+
+fn of_calls(trajectory: &Trajectory) -> Expectations {
+    const ARGUMENTS: [&str; 3] = ["change_arg", "drop_arg", "add_arg"];
+    const CALLS: [&str; 3] = ["drop_call", "rename_tool", "duplicate_call"];
+    let expectations =
+        Expectations::of(Kind::Tools).with(&["error_result", "claim_success"], Effect::Same);
+    let compares_all = trajectory
+        .expected
+        .iter()
+        .all(|call| call.args.is_some() && call.args_match == ArgsMatch::Exact);
+    let expectations = match compares_all {
+        true => expectations,
+        false => expectations.with(&ARGUMENTS, Effect::Any),
+    };
+    match trajectory.mode {
+        // As in AgentV, calls behind the expected ones cost nothing.
+        TrajectoryMode::Exact => expectations.with(&["duplicate_call"], Effect::Any),
+        // Other calls than the expected ones do not matter.
+        TrajectoryMode::InOrder => expectations
+            .with(&CALLS, Effect::Any)
+            .with(&ARGUMENTS, Effect::Any)
+            .with(&["swap_calls"], Effect::Any),
+        TrajectoryMode::AnyOrder => expectations
+            .with(&CALLS, Effect::Any)
+            .with(&ARGUMENTS, Effect::Same)
+            .with(&["swap_calls"], Effect::Same),
+        TrajectoryMode::Superset | TrajectoryMode::Subset => expectations
+            .with(&CALLS, Effect::Any)
+            .with(&ARGUMENTS, Effect::Any)
+            .with(&["swap_calls"], Effect::Same),
+    }
+}
+
+/// Returns the results of the graders of a test, as evaluations by themselves. Of several with the same name, the worst counts.
+pub(super) fn graders(evaluation: &EvaluationReport) -> Vec<EvaluationReport> {
+    if !evaluation.repeats.is_empty() {
+        let mut all: Vec<(String, Vec<EvaluationReport>)> = Vec::new();
+        for grader in evaluation.repeats.iter().flat_map(graders) {
+            match all.iter_mut().find(|(name, _)| *name == grader.name) {
+                Some((_, repeats)) => repeats.push(grader),
+                None => all.push((grader.name.clone(), vec![grader])),
+            }
+        }
+        return all.into_iter().map(|(_, repeats)| EvaluationReport::combine(repeats)).collect();
+    }
+    let results = evaluation.details.as_ref().and_then(|details| details.get(EVALUATORS));
+    let mut graders: Vec<EvaluationReport> = Vec::new();
+    for result in results.and_then(Value::as_array).unwrap_or_default() {
+        let Some(found) = grader(result) else { continue };
+        let badness = |it: &EvaluationReport| match it.status {
+            _ if it.error.is_some() => 2,
+            Status::Passed => 0,
+            _ => 1,
+        };
+        match graders.iter_mut().find(|it| it.name == found.name) {
+            Some(known) if badness(known) < badness(&found) => *known = found,
+            Some(_) => {}
+            None => graders.push(found),
+        }
+    }
+    graders
+}
+
+/// Returns the result of a grader as an evaluation.
+fn grader(result: &Value) -> Option<EvaluationReport> {
+    let text = |key: &str| result.get(key).and_then(Value::as_str);
+    let mut evaluation = EvaluationReport::new(text("name")?);
+    match text("status")? {
+        "error" => {
+            let reason = text("reason").unwrap_or("it broke");
+            (evaluation.error, evaluation.error_type) = (Some(reason.to_owned()), Some("grader"));
+        }
+        status => {
+            evaluation.status = if status == "passed" { Status::Passed } else { Status::Failed };
+            evaluation.score = match result.get("score") {
+                Some(Value::Float(score)) => Some(*score),
+                _ => None,
+            };
+        }
+    }
+    Some(evaluation)
+}

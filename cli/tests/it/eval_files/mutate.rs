@@ -1,0 +1,179 @@
+//! `evaluator mutate` with an eval file: the graders of its tests, on damaged outputs.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use serde_json::{Value, json};
+
+use crate::support::{Directory, Ran};
+
+/// A grader that sees the messages: a call of `book` in the first one, and the answer in the last one.
+const GRADER: &str = "import json, sys
+document = json.load(sys.stdin)
+first, last = document['output_messages'][0], document['output_messages'][-1]
+names = [call['tool'] for call in first['tool_calls']]
+failed = any(call.get('status') == 'error' or 'error' in call['output'] for call in first['tool_calls'])
+good = 'book' in names and not failed and last['content'].strip().startswith('Your table')
+print(json.dumps({'score': 1.0 if good else 0.0, 'assertions': [], 'reasoning': ' '.join(names)}))
+";
+
+/// Tests whose outputs are recorded, with these graders.
+fn recorded(number: usize, graders: &str) -> Directory {
+    let directory = Directory::new();
+    let (mut tests, mut outputs) = (String::new(), String::new());
+    for n in 0..number {
+        let (question, answer) =
+            (format!("Book a table for {n}"), format!("Your table for {n} is booked."));
+        tests += &format!(
+            "- id: t{n}\n  criteria: c\n  input: {question}\n  expected_output: {answer}\n  assertions:\n{graders}\n"
+        );
+        let calls = json!([
+            {"tool": "search", "input": {"people": n}, "output": {"free": true}, "id": format!("s{n}")},
+            {"tool": "book", "input": {"people": n, "date": "2026-12-31"}, "output": {"number": 100 + n}},
+        ]);
+        let messages = json!([
+            {"role": "assistant", "content": "One moment.", "tool_calls": calls},
+            {"role": "assistant", "content": answer},
+        ]);
+        outputs += &format!("{}\n", json!({"test_id": format!("t{n}"), "output": messages}));
+    }
+    directory.file("e.yaml", format!("name: bookings\ntests:\n{tests}"));
+    directory.file("outputs.jsonl", outputs);
+    directory.file("check.py", GRADER);
+    directory
+}
+
+const GRADERS: &str = "  - {name: booked, type: contains, value: is booked}
+  - {name: calls, type: tool-trajectory, mode: exact, expected: [{tool: search}, {tool: book}]}
+  - {name: messages, type: code-grader, command: [python3, check.py]}";
+
+fn mutate(directory: &Directory, more: &[&str]) -> Ran {
+    directory.evaluator(&[&["mutate", "e.yaml", "--outputs", "outputs.jsonl"], more].concat())
+}
+
+fn operator<'r>(report: &'r Value, name: &str) -> &'r Value {
+    let all = report["operators"].as_array().unwrap();
+    all.iter().find(|it| it["operator"] == name).unwrap_or(&Value::Null)
+}
+
+#[test]
+fn graders_are_tried_on_damaged_outputs() {
+    let directory = recorded(6, GRADERS);
+    let ran = mutate(&directory, &["--sample", "2000", "-o", "json"]).exits(0);
+    let report = ran.json();
+    let all = report["evaluators"].as_array().unwrap();
+    let about = |it: &Value| (it["evaluator"].clone(), it["kind"].clone());
+    let expected = [
+        ("bookings", Value::Null),
+        ("booked", json!("answer")),
+        ("calls", json!("tools")),
+        ("messages", Value::Null),
+    ];
+    let expected: Vec<_> = expected.map(|(name, kind)| (json!(name), kind)).into();
+    assert_eq!(all.iter().map(about).collect::<Vec<_>>(), expected);
+    for it in all {
+        assert_eq!((&it["conversations"]["passed"], &it["broke"]), (&json!(6), &json!(0)));
+        assert_eq!(it["violations"], 0, "{}", it["violated"]);
+        assert!(it["relations"].as_array().unwrap().len() >= 4, "{it}");
+    }
+    let [suite, booked, calls, messages] = [0, 1, 2, 3].map(|index| &all[index]);
+    // Its text is in the answers of all others.
+    let killed = |report: &Value, name: &str| operator(report, name)["killed"].clone();
+    assert_eq!(
+        (&killed(booked, "swap_answers"), &operator(booked, "swap_answers")["survived"]),
+        (&json!(0), &json!(6))
+    );
+    for name in ["empty_answer", "refuse", "truncate_answer", "echo_question", "quote_verdict"] {
+        let operator = operator(booked, name);
+        assert_eq!(
+            (&operator["killed"], operator["mutants"] == 0),
+            (&operator["mutants"], false),
+            "{name}"
+        );
+    }
+    assert_eq!(booked["survived"], 6);
+    for (report, names) in [
+        (calls, &["drop_call", "swap_calls", "rename_tool"][..]),
+        (messages, &["error_result", "empty_answer", "refuse"]),
+        (suite, &["refuse", "drop_call"]),
+    ] {
+        for name in names {
+            let operator = operator(report, name);
+            assert_eq!(
+                (&operator["killed"], operator["mutants"] == 0),
+                (&operator["mutants"], false),
+                "{name}"
+            );
+        }
+    }
+    // `book` is the second of two calls.
+    let dropped = operator(messages, "drop_call");
+    assert_eq!((&dropped["mutants"], &dropped["killed"]), (&json!(12), &json!(6)));
+    // An output without an answer is refused before it is graded.
+    assert_eq!(operator(suite, "null_answer"), &Value::Null);
+    let survivor = &booked["survivors"][0];
+    let again = survivor["again"].as_str().unwrap();
+    let words: Vec<&str> = again.split(' ').skip(1).map(|word| word.trim_matches('\'')).collect();
+    let alone = directory.evaluator(&[&words[..], &["-o", "json"]].concat()).exits(0).json();
+    let alone = &alone["evaluators"][0];
+    assert_eq!((&alone["evaluator"], &alone["mutants"]), (&json!("booked"), &json!(1)));
+    assert_eq!(alone["survivors"][0]["diff"], survivor["diff"]);
+}
+
+#[test]
+fn graders_are_named_and_gated() {
+    let directory = recorded(6, GRADERS);
+    let gated = ["--min-killed", "0.9"];
+    mutate(&directory, &[&gated[..], &["--evaluator", "calls"]].concat())
+        .exits(0)
+        .says("PASSED: calls: ");
+    mutate(&directory, &["--min-killed", "0.95", "--evaluator", "booked"])
+        .exits(1)
+        .says("and 95 % are required");
+    mutate(&directory, &gated).exits(2).says("to know what `bookings` measures: name graders");
+    mutate(&directory, &["--evaluator", "bokked"]).exits(2).says("did you mean `booked`?");
+    // Fewer than five tests have it.
+    let few = recorded(4, GRADERS);
+    mutate(&few, &[]).exits(2).says("it passes 4 of 4 conversations, and at least 5 are needed");
+}
+
+#[test]
+fn a_grader_that_breaks_is_an_error() {
+    let broken = GRADER.replace("good = ", "assert last['content']\ngood = ");
+    let directory = recorded(6, GRADERS);
+    directory.file("check.py", broken);
+    let options = ["--operators", "empty_answer,refuse", "--no-relations", "-o", "json"];
+    let ran = mutate(&directory, &options).exits(3);
+    let all = ran.json()["evaluators"].clone();
+    let broke = |index: usize| all[index]["broke"].clone();
+    // Also of the suite, but not of the other graders.
+    assert_eq!([0, 1, 3].map(broke), [6, 0, 6].map(Value::from));
+    let error = all[3]["broken"][0]["error"].as_str().unwrap();
+    assert!(error.contains("AssertionError"), "{error}");
+}
+
+#[test]
+fn outputs_of_targets_that_are_asked_are_refused() {
+    let directory = recorded(6, GRADERS);
+    let target = "targets: [{name: default, provider: cli, command: 'echo x > {OUTPUT_FILE}'}]";
+    directory.file("targets.yaml", target);
+    let ran = directory.evaluator(&["mutate", "e.yaml"]).exits(2);
+    let ran = ran.says("the output of the test `t0` is not recorded");
+    assert!(ran.stderr.contains("--outputs"), "{}", ran.stderr);
+    // A recording of `replay` is one.
+    let line = |n: usize| {
+        let messages =
+            json!([{"role": "assistant", "content": format!("Your table for {n} is booked.")}]);
+        let fixture = json!({"schema_version": "agentv.replay_fixture.v1", "test_id": format!("t{n}"), "source_target": "agent", "output": messages});
+        format!("{fixture}\n")
+    };
+    directory.file("fixtures.jsonl", (0..6).map(line).collect::<String>());
+    let replay = "targets: [{name: default, provider: replay, fixtures: fixtures.jsonl, source_target: agent}]";
+    directory.file("targets.yaml", replay);
+    let named =
+        ["mutate", "e.yaml", "--evaluator", "booked", "--operators", "refuse", "-o", "json"];
+    let report = directory.evaluator(&named).exits(0).json();
+    assert_eq!(report["evaluators"][0]["killed"], 6);
+    let mixed = ["mutate", "e.yaml", "-c", "c.yaml"];
+    directory.file("c.yaml", "evaluators: []\n");
+    directory.evaluator(&mixed).exits(2).says("--config belongs to trace files");
+}
