@@ -12,7 +12,7 @@ use crate::{
         Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, attribute_names,
         extract_group, group_indexed,
     },
-    report::run_file::{Digest, Digester},
+    report::run_file::{Digest, Digester, Shard},
     trace::{ReadError, TraceIndex},
 };
 
@@ -26,6 +26,8 @@ const BATCH_BYTES: usize = 256 << 10;
 pub(super) struct Conversations {
     origin: Origin,
     only: Option<Only>,
+    /// The share that is evaluated.
+    shard: Option<Shard>,
     /// Attributes whose values are read.
     attributes: Attributes,
 }
@@ -67,17 +69,17 @@ impl Conversations {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
         let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
-        (Self { origin, only: None, attributes }, grouped_by)
+        (Self { origin, only: None, shard: None, attributes }, grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
     pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Suite(suite), only: None, attributes }
+        Self { origin: Origin::Suite(suite), only: None, shard: None, attributes }
     }
 
     /// Returns the conversations of a source, which has read the values of attributes.
     pub(super) fn of_source(source: Arc<dyn ConversationSource>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Source(source), only: None, attributes }
+        Self { origin: Origin::Source(source), only: None, shard: None, attributes }
     }
 
     /// Returns the attributes whose values are read.
@@ -89,6 +91,17 @@ impl Conversations {
     pub(super) fn only(self, trace_id: &str, of: usize) -> Option<Self> {
         let position = (0..self.len()).find(|number| *self.trace_id(*number) == *trace_id)?;
         Some(Self { only: Some(Only { position, of }), ..self })
+    }
+
+    /// Evaluates only a share of the conversations.
+    pub(super) fn of_shard(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// Returns the numbers of the conversations that are evaluated; `None` if all are.
+    pub(super) fn share(&self) -> Option<Vec<usize>> {
+        let shard = self.shard?;
+        Some((0..self.len()).filter(|number| shard.has(&self.trace_id(*number))).collect())
     }
 
     /// Returns true if only one of the conversations is evaluated.
@@ -171,14 +184,15 @@ impl Conversations {
         }
     }
 
-    /// Returns the conversations that are loaded together, from `first` on.
-    pub(super) fn batch(&self, first: usize) -> Range<usize> {
+    /// Returns the places of the conversations that are loaded together, from `first` on. `order` has the numbers of all places.
+    pub(super) fn batch(&self, first: usize, order: Option<&[usize]>) -> Range<usize> {
         let mut bytes = 0;
-        let end = (first..self.len().min(first + BATCH)).find(|number| {
-            bytes += self.size(*number);
+        let all = order.map_or(self.len(), <[usize]>::len).min(first + BATCH);
+        let end = (first..all).find(|place| {
+            bytes += self.size(order.map_or(*place, |order| order[*place]));
             bytes >= BATCH_BYTES
         });
-        first..end.map_or(self.len().min(first + BATCH), |last| last + 1)
+        first..end.map_or(all, |last| last + 1)
     }
 
     /// Reads the traces of a conversation and extracts it. Blocks.

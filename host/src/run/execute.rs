@@ -66,7 +66,11 @@ pub(super) async fn all(
         .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))
         .collect();
     let slots: Vec<Slot> = slots(&evaluators).collect();
-    let total = conversations.len() * slots.len();
+    let order = match &deciding {
+        Some((order, _)) => Some(order.conversations()),
+        None => conversations.share(),
+    };
+    let total = order.as_ref().map_or(conversations.len(), Vec::len) * slots.len();
     // Those that wait for models use no processor.
     let judged = session.as_ref().map_or(0, Session::evaluations);
     on_event(RunEvent::Evaluating { total });
@@ -87,7 +91,7 @@ pub(super) async fn all(
         changed: HashSet::new(),
         recorded: HashSet::new(),
         case_doubts: Vec::new(),
-        order: deciding.as_ref().map(|(order, _)| order.conversations()),
+        order,
         decider: deciding.map(|(order, gates)| {
             Decider::new(order, evaluators.iter().map(|it| it.name()), gates)
         }),
@@ -177,7 +181,7 @@ struct Execution<'a, 's> {
     recorded: HashSet<usize>,
     /// Warnings about golden cases, each with its conversation.
     case_doubts: Vec<(usize, String)>,
-    /// The order of the conversations; `None` for that of the input.
+    /// The conversations that are evaluated, in their order; `None` for all in that of the input.
     order: Option<Vec<usize>>,
     /// In a run that ends as soon as its gates are decided.
     decider: Option<Decider>,
@@ -237,7 +241,7 @@ impl Execution<'_, '_> {
 
     /// Starts to load conversations, unless enough loaded ones wait.
     fn load_ahead(&mut self) {
-        while self.next < self.conversations.len() {
+        while self.next < self.count() {
             let is_decided = self.decider.as_ref().is_some_and(Decider::are_all_decided);
             if self.runner.cancellation.is_cancelled() || self.permits.is_closed() || is_decided {
                 self.give_up();
@@ -252,9 +256,9 @@ impl Execution<'_, '_> {
             if is_enough || self.loaders.are_busy() {
                 return;
             }
-            let batch = match &self.order {
+            let batch = match &self.decider {
                 Some(_) => self.next..self.next + 1,
-                None => self.conversations.batch(self.next),
+                None => self.conversations.batch(self.next, self.order.as_deref()),
             };
             self.next = batch.end;
             self.loaders.start(batch.map(|place| self.number(place)).collect());
@@ -268,6 +272,11 @@ impl Execution<'_, '_> {
         started >= self.evaluated || decider.waiting() >= WAITING
     }
 
+    /// Returns the number of conversations that are evaluated.
+    fn count(&self) -> usize {
+        self.order.as_ref().map_or(self.conversations.len(), Vec::len)
+    }
+
     /// Returns the conversation at a place in the order of the run.
     fn number(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| order[place])
@@ -275,7 +284,7 @@ impl Execution<'_, '_> {
 
     /// Reports all further conversations as cancelled or as not run.
     fn give_up(&mut self) {
-        for place in self.next..self.conversations.len() {
+        for place in self.next..self.count() {
             let number = self.number(place);
             let trace_id = self.conversations.trace_id(number);
             let evaluations = self.slots.iter().map(|slot| {
@@ -299,7 +308,7 @@ impl Execution<'_, '_> {
             report.evaluations = self.combined(evaluations);
             self.writer.conversation(number, &report);
         }
-        self.next = self.conversations.len();
+        self.next = self.count();
         self.publish();
     }
 

@@ -28,7 +28,7 @@ use crate::{
     eval_set::{CaseIndex, EvalSet},
     report::{
         Baseline, Partial, Report, SuiteReport,
-        run_file::{EvaluatorEntry, Header, RunWriter},
+        run_file::{EvaluatorEntry, Header, Part, RunWriter, Shard},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
     verdict::Verdict,
@@ -57,6 +57,8 @@ pub struct Request {
     /// Options of the command that led to the configuration, which the run file keeps. They contain no secrets. Default: not
     /// known.
     pub options: Option<Vec<String>>,
+    /// The share of the conversations that is evaluated. Default: all are.
+    pub shard: Option<Shard>,
     /// One conversation that is evaluated without the others. Default: all are evaluated.
     pub only: Option<OneConversation>,
 }
@@ -100,7 +102,8 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. If the run is cancelled while evaluators are
     /// prepared, the thread that prepares them may outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
-        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
+        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory)
+            .of_part(request.shard.map(Part::Shard));
         if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
@@ -272,6 +275,7 @@ impl Runner {
     ) -> Option<(Conversations, Option<EvalSet>)> {
         let (conversations, eval_set) =
             self.load_all_conversations(request, report, on_event).await?;
+        let conversations = conversations.of_shard(request.shard);
         let Some(OneConversation { trace_id, of }) = &request.only else {
             return Some((conversations, eval_set));
         };

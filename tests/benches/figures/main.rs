@@ -16,6 +16,7 @@
 //! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
 //! | `page` | time, memory and size of HTML reports |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
+//! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -33,6 +34,7 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod libraries;
 mod mutation;
 mod one;
 mod page;
@@ -51,7 +53,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -62,6 +64,7 @@ const PARTS: [Part; 10] = [
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
     ("page", page::measure),
+    ("libraries", libraries::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.
