@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Directory, Ran};
+use crate::support::{Directory, Ran, kept_source};
 
 /// Number of conversations. Those with an even number are good.
 const CONVERSATIONS: usize = 60;
@@ -181,6 +181,34 @@ fn an_evaluator_that_changed_is_not_certified_any_more() {
     run(&directory, &["--until-decided"])
         .exits(2)
         .says("decides gates of `mean` and `pass_rate` without `certified` case by case");
+}
+
+#[test]
+fn an_evaluator_in_rust_is_certified_with_its_source() {
+    let source = |word: &str| {
+        let text = format!(
+            "use evaluator_sdk::{{EvalInput, evaluator}};\n\n#[evaluator]\nfn check(input: &EvalInput) -> bool {{\n    \
+             input.invocations.iter().all(|turn| turn.final_response.as_deref().is_some_and(|it| it.contains({word:?})))\n}}\n\n\
+             fn main() -> std::process::ExitCode {{\n    check::run()\n}}\n"
+        );
+        kept_source("certified_word", &text)
+    };
+    let directory = directory();
+    let entry = format!("{{name: check, type: code, path: {}", source("fine").display());
+    configure(&directory, &format!("{entry}}}"));
+    run(&directory, &["--save-run", "r.evalrun", "-o", "summary"]).exits(1);
+    certify(&directory, &[]).exits(0);
+    configure(&directory, &format!("{entry}, certificate: check.json, gate: {GATE}}}"));
+    let certified = run(&directory, &["-o", "json"]).exits(0).json();
+    assert_eq!(certified["evaluators"][0]["corrected_pass_rate"]["value"], 0.5);
+    // Another word that finds the same answers: the scores are the same, the evaluator is not.
+    source("fine ");
+    let changed = run(&directory, &["-o", "json", "--inconclusive", "pass"]).exits(4).json();
+    assert_eq!(changed["evaluators"][0]["pass_rate"], certified["evaluators"][0]["pass_rate"]);
+    let undecided = changed["gates"][0]["undecided"].as_str().unwrap();
+    assert_eq!(undecided, "changed since it was certified: file `certified_word.rs`");
+    source("fine");
+    run(&directory, &["-o", "summary"]).exits(0);
 }
 
 #[test]

@@ -57,6 +57,8 @@ mod large_runs;
 #[cfg(unix)]
 mod library_adapters;
 #[cfg(unix)]
+mod library_faults;
+#[cfg(unix)]
 mod library_metrics;
 mod limits;
 mod llm_judge;

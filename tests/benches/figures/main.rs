@@ -15,6 +15,7 @@
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
+//! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -32,6 +33,7 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod libraries;
 mod mutation;
 mod one;
 mod python;
@@ -49,7 +51,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -59,6 +61,7 @@ const PARTS: [Part; 9] = [
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("libraries", libraries::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.

@@ -131,8 +131,16 @@ pub(in crate::judge) fn steps(turn: &JudgedTurn) -> String {
     if calls.is_empty() {
         return NO_STEPS.to_owned();
     }
+    // ADK gives every call without an id the last response without one, so that a judge sees the result of another tool.
+    let mut unnamed: Vec<&&Response> = responses.iter().filter(|it| it.id.is_none()).collect();
     let steps = calls.into_iter().enumerate().map(|(step, made)| {
-        let response = responses.iter().rfind(|response| response.id == made.id);
+        let response = match made.id {
+            Some(_) => responses.iter().rfind(|response| response.id == made.id),
+            None => {
+                let next = unnamed.iter().position(|response| response.name == made.name);
+                next.map(|index| unnamed.remove(index))
+            }
+        };
         object([
             ("step", count(step)),
             ("tool_call", call(made)),

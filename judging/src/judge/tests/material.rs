@@ -1,11 +1,11 @@
 //! What of a turn is shown to a judge.
 
-use evaluator_json::{ParseOptions, parse};
+use evaluator_json::{ParseOptions, Value, parse};
 
 use crate::judge::{
     Answer, Case, Content, Criterion, Event, JudgedTurn, Part, Question, Rubric, Scenario, Steps,
     judge,
-    material::{context, dialogue},
+    material::{context, dialogue, steps},
 };
 
 /// Two agents that share a tool. The first event has two texts and sources, the second a response before a call.
@@ -43,6 +43,33 @@ fn plan(name: &str) -> Vec<Question> {
 
 fn variable<'q>(question: &'q Question, name: &str) -> &'q str {
     &question.variables.iter().find(|(variable, _)| *variable == name).unwrap().1
+}
+
+#[test]
+fn calls_without_ids_have_the_responses_of_their_tools_in_order() {
+    let call = |name: &str, n: u32| format!(r#"{{"name": "{name}", "args": {{"n": {n}}}}}"#);
+    let response =
+        |name: &str, n: u32| format!(r#"{{"name": "{name}", "response": {{"found": {n}}}}}"#);
+    let calls = [call("search", 1), call("book", 2), call("search", 3), call("lost", 4)];
+    let responses = [response("search", 1), response("book", 2), response("search", 3)];
+    let text = format!(
+        r#"{{"invocation_id": "t", "user_content": {{"parts": [{{"text": "When?"}}]}},
+            "final_response": {{"parts": [{{"text": "Late."}}]}},
+            "intermediate_data": {{"tool_uses": [{}], "tool_responses": [{}]}}}}"#,
+        calls.join(", "),
+        responses.join(", ")
+    );
+    let turn =
+        JudgedTurn::from_adk(&parse(&text, &ParseOptions::default()).unwrap().value).unwrap();
+    let shown = steps(&turn);
+    let shown = parse(&shown, &ParseOptions::default()).unwrap().value;
+    let steps = shown.get("tool_calls_and_response").unwrap().as_array().unwrap();
+    let found = |step: &Value| match step.get("tool_response")?.get("response")?.get("found")? {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    };
+    let found: Vec<_> = steps.iter().map(found).collect();
+    assert_eq!(found, [Some(1), Some(2), Some(3), None]);
 }
 
 #[test]
