@@ -1,4 +1,5 @@
 //! Shards of a run, and parts of runs that are reported together.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{
     fs,
