@@ -70,6 +70,7 @@ mod output_files;
 mod overview;
 mod own_tests;
 mod parity;
+mod pipe;
 mod policy;
 #[cfg(unix)]
 mod producers;
@@ -89,6 +90,8 @@ mod sandboxed;
 mod sdk_models;
 mod secrets;
 mod serve;
+#[cfg(unix)]
+mod shards;
 mod shared_builds;
 mod signals;
 mod sources;
