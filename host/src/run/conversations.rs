@@ -26,10 +26,10 @@ const BATCH_BYTES: usize = 256 << 10;
 pub(super) struct Conversations {
     origin: Origin,
     only: Option<Only>,
-    /// The share that is evaluated.
-    shard: Option<Shard>,
     /// Whether further ones arrive while these are evaluated.
     are_streamed: bool,
+    /// The share that is evaluated.
+    shard: Option<Shard>,
     /// Attributes whose values are read.
     attributes: Attributes,
 }
@@ -92,7 +92,7 @@ impl Conversations {
     }
 
     fn of(origin: Origin, attributes: Attributes) -> Self {
-        Self { origin, only: None, shard: None, are_streamed: false, attributes }
+        Self { origin, only: None, are_streamed: false, shard: None, attributes }
     }
 
     /// Returns true if they arrive while others are evaluated.

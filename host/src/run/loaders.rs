@@ -27,8 +27,8 @@ pub(super) struct Loaders {
     conversations: Arc<Conversations>,
     /// The conversations to load, in order; `None` for all in the order of the index.
     order: Option<Vec<usize>>,
-    /// Whether each is loaded alone, because those before it may make it unnecessary.
-    each_alone: bool,
+    /// Whether a batch is one conversation.
+    is_one_by_one: bool,
     /// Place in the order of the first conversation that was not started to load.
     next: usize,
     /// `None` when no thread can be started.
@@ -46,10 +46,11 @@ struct Batch {
 }
 
 impl Loaders {
+    /// `order` has the conversations that are loaded; `None` stands for all, in the order of the index.
     pub(super) fn new(
         conversations: Arc<Conversations>,
         order: Option<Vec<usize>>,
-        each_alone: bool,
+        is_one_by_one: bool,
     ) -> Self {
         let number = thread::available_parallelism().map_or(1, usize::from);
         let (batches, waiting) = channel();
@@ -62,10 +63,10 @@ impl Loaders {
         let threads: Vec<_> = started.collect();
         let batches = (!threads.is_empty()).then_some(batches);
         let (next, started, limit) = (0, VecDeque::new(), 2 * number);
-        Self { conversations, order, each_alone, next, batches, threads, started, limit }
+        Self { conversations, order, is_one_by_one, next, batches, threads, started, limit }
     }
 
-    /// Returns the number of conversations to load.
+    /// Returns the number of conversations that are loaded.
     fn count(&self) -> usize {
         self.order.as_ref().map_or(self.conversations.len(), Vec::len)
     }
@@ -89,7 +90,7 @@ impl Feed for Loaders {
         if self.next >= self.count() || self.started.len() >= self.limit {
             return false;
         }
-        let places = match self.each_alone {
+        let places = match self.is_one_by_one {
             true => self.next..self.next + 1,
             false => self.conversations.batch(self.next, self.order.as_deref()),
         };

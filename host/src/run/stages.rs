@@ -230,11 +230,11 @@ impl Runner {
         let feed: Box<dyn Feed> = match stream {
             Some(stream) => Box::new(StreamFeed::new(stream)),
             None => {
-                let (places, is_deciding) = match &order {
-                    Some(order) => (Some(order.conversations()), true),
-                    None => (conversations.share(), false),
-                };
-                Box::new(Loaders::new(Arc::clone(&conversations), places, is_deciding))
+                // Whether a case is the last one that is needed is decided before the next.
+                let is_one_by_one = order.is_some();
+                let order = order.as_ref().map(CaseOrder::conversations);
+                let order = order.or_else(|| conversations.share());
+                Box::new(Loaders::new(Arc::clone(&conversations), order, is_one_by_one))
             }
         };
         let work = (&*conversations, feed, &cases);

@@ -37,9 +37,9 @@ impl Shard {
         digester.update(trace_id.as_bytes());
         let of = u128::from(self.of.max(1));
         let digest = digester.finish();
-        let rest =
-            digest.as_ref().iter().fold(0, |rest, byte| (rest << 8 | u128::from(*byte)) % of);
-        rest + 1 == u128::from(self.number)
+        let push = |rest: u128, byte: &u8| (rest << 8 | u128::from(*byte)).checked_rem(of);
+        let rest = digest.as_ref().iter().try_fold(0, push);
+        rest.is_some() && rest == u128::from(self.number).checked_sub(1)
     }
 }
 

@@ -14,7 +14,8 @@
 //! | `pipe` | the filter form: lines next to a run, no line, many lines |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
-//! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
+//! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
+//! | `page` | time, memory and size of HTML reports |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
@@ -37,6 +38,7 @@ mod judges;
 mod libraries;
 mod mutation;
 mod one;
+mod page;
 mod pipe;
 mod python;
 mod rust;
@@ -64,6 +66,7 @@ const PARTS: [Part; 11] = [
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("page", page::measure),
     ("libraries", libraries::measure),
 ];
 
