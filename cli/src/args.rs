@@ -6,6 +6,7 @@ pub(crate) mod eval_file;
 mod gates;
 mod judge;
 mod mutate;
+mod pipe;
 mod repro;
 mod run;
 mod values;
@@ -41,6 +42,7 @@ pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, Compar
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::mutate::{MutateArgs, MutationForm, MutationOutput};
+pub(crate) use self::pipe::PipeArgs;
 pub(crate) use self::repro::{ReproArgs, run_again};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
@@ -149,6 +151,9 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred, 4 a gate is undecided"
     )]
     Run(Box<RunArgs>),
+    /// Evaluate the conversation on each line of stdin, for engines such as Spark; write a record for each
+    #[command(after_help = pipe::EXIT_CODES)]
+    Pipe(Box<PipeArgs>),
     /// Report a run that was saved with `run --save-run`, or the parts of one together
     #[command(visible_alias = "merge", after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),

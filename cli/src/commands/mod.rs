@@ -21,6 +21,7 @@ mod list;
 mod mutate;
 mod outcome;
 mod output;
+mod pipe;
 mod report;
 mod repro;
 mod run;
@@ -64,6 +65,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => {
             run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::Pipe(args) => pipe::pipe(*args, verbose, runner),
         Command::Report(args) => {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }

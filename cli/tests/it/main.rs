@@ -70,6 +70,7 @@ mod output_files;
 mod overview;
 mod own_tests;
 mod parity;
+mod pipe;
 mod policy;
 #[cfg(unix)]
 mod producers;

@@ -563,11 +563,7 @@ fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
     // Without one of its lines.
     directory.file("c.evalrun", [&lines[..1], &lines[2..]].concat().join("\n") + "\n");
     broken(&directory, &["c.evalrun", "--expect", "4"], "its conversations are not as many");
-    let other = lines[1].replace("\"content\":\"", "\"content\":\"").replacen(
-        "\"turns\":1",
-        "\"turns\":2",
-        1,
-    );
+    let other = lines[1].replacen("\"turns\":1", "\"turns\":2", 1);
     directory.file("d.evalrun", text.replace(lines[1], &other));
     broken(&directory, &["d.evalrun", "--expect", "4"], "d.evalrun, line 2 (byte ");
 }

@@ -26,6 +26,8 @@ const BATCH_BYTES: usize = 256 << 10;
 pub(super) struct Conversations {
     origin: Origin,
     only: Option<Only>,
+    /// Whether further ones arrive while these are evaluated.
+    are_streamed: bool,
     /// The share that is evaluated.
     shard: Option<Shard>,
     /// Attributes whose values are read.
@@ -69,17 +71,33 @@ impl Conversations {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
         let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
-        (Self { origin, only: None, shard: None, attributes }, grouped_by)
+        (Self::of(origin, attributes), grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
     pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Suite(suite), only: None, shard: None, attributes }
+        Self::of(Origin::Suite(suite), attributes)
     }
 
     /// Returns the conversations of a source, which has read the values of attributes.
     pub(super) fn of_source(source: Arc<dyn ConversationSource>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Source(source), only: None, shard: None, attributes }
+        Self::of(Origin::Source(source), attributes)
+    }
+
+    /// Returns those of a stream, none of which is known in advance.
+    pub(super) fn of_stream(attributes: Attributes) -> Self {
+        let (index, groups) = (TraceIndex::default(), Groups::default());
+        let traces = Traces { index, groups, conventions: Conventions::default() };
+        Self { are_streamed: true, ..Self::of(Origin::Traces(Box::new(traces)), attributes) }
+    }
+
+    fn of(origin: Origin, attributes: Attributes) -> Self {
+        Self { origin, only: None, are_streamed: false, shard: None, attributes }
+    }
+
+    /// Returns true if they arrive while others are evaluated.
+    pub(super) fn are_streamed(&self) -> bool {
+        self.are_streamed
     }
 
     /// Returns the attributes whose values are read.
@@ -109,9 +127,10 @@ impl Conversations {
         self.only.is_some()
     }
 
-    /// Returns the number of conversations of the run, with those that are left out.
+    /// Returns the number of conversations of the run, with those that are left out. One of a stream is never the only one.
     pub(super) fn of_run(&self) -> usize {
         match &self.origin {
+            _ if self.are_streamed => usize::MAX,
             Origin::Source(source) => source.of_run(),
             _ => self.only.map_or_else(|| self.len(), |only| only.of),
         }
@@ -202,11 +221,10 @@ impl Conversations {
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
         let number = self.position(number);
-        let attributes = self.attributes.all();
         let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
             Origin::Suite(suite) => {
-                let mut conversation = conversation(&**suite, number, &attributes);
+                let mut conversation = conversation(&**suite, number, &self.attributes.all());
                 self.attributes.redact(&mut conversation);
                 return Ok(conversation);
             }
@@ -215,10 +233,7 @@ impl Conversations {
         let traces: Vec<_> =
             groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
-        let mut conversation = extract_group(&group, conventions);
-        conversation.labels = conversation.find_labels(&group, attributes);
-        self.attributes.redact(&mut conversation);
-        Ok(conversation)
+        Ok(extracted(&group, conventions, &self.attributes))
     }
 
     /// Returns the case of a conversation by the attribute that identifies cases; `None` without it. Blocks.
@@ -242,6 +257,18 @@ impl Conversations {
             Origin::Source(_) => Vec::new(),
         }
     }
+}
+
+/// Extracts the conversation of a group, with the values of attributes.
+pub(super) fn extracted(
+    group: &Group<'_>,
+    conventions: &Conventions,
+    attributes: &Attributes,
+) -> Conversation {
+    let mut conversation = extract_group(group, conventions);
+    conversation.labels = conversation.find_labels(group, attributes.all());
+    attributes.redact(&mut conversation);
+    conversation
 }
 
 /// Returns the text of a trace file's path in reports; `None` for the standard input.

@@ -214,11 +214,12 @@ impl RunWriter {
         self.note(added);
     }
 
-    /// Adds the error of a line of the input with this number, from 0. Only a [stream](Self::stream) has such lines.
-    pub fn input_error(&mut self, number: usize, error: &InputError) {
-        if let Some(streamed) = &mut self.stream {
-            streamed.add(|stream| stream.input_error(number, error));
-        }
+    /// Adds the error of a line of the input with this number, from 0. Returns false if this is not a [stream](Self::stream), and
+    /// has no such records.
+    pub fn input_error(&mut self, number: usize, error: &InputError) -> bool {
+        let Some(streamed) = &mut self.stream else { return false };
+        streamed.add(|stream| stream.input_error(number, error));
+        true
     }
 
     /// Returns the number of records that wait for those of lines before theirs, and of their bytes.

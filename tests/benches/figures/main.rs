@@ -11,6 +11,7 @@
 //! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
+//! | `pipe` | the filter form: lines next to a run, no line, many lines |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
@@ -36,6 +37,7 @@ mod judges;
 mod libraries;
 mod mutation;
 mod one;
+mod pipe;
 mod python;
 mod rust;
 mod saturation;
@@ -57,6 +59,7 @@ const PARTS: [Part; 10] = [
     ("rust", rust::measure),
     ("worker", saturation::measure),
     ("growth", growth::measure),
+    ("pipe", pipe::measure),
     ("judges", judges::measure),
     ("containment", containment::measure),
     ("mutation", mutation::measure),
