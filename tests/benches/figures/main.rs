@@ -55,7 +55,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
