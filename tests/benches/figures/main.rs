@@ -15,6 +15,7 @@
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
+//! | `live` | spans that come while conversations are judged, for a minute |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
@@ -33,6 +34,7 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod live;
 mod mutation;
 mod one;
 mod pipe;
@@ -51,7 +53,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -62,6 +64,7 @@ const PARTS: [Part; 10] = [
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("live", live::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.
