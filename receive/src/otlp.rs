@@ -198,6 +198,7 @@ struct AnyValue {
 
 #[derive(Clone, PartialEq, Oneof, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::enum_variant_names, reason = "the names are those of the fields in JSON")]
 enum Kind {
     #[prost(string, tag = "1")]
     StringValue(String),

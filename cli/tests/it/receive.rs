@@ -318,9 +318,9 @@ fn a_client_of_grpc_is_told_what_to_set() {
     stream.write_all(&grpc_request()).unwrap();
     server.says("set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf in the client");
     // Settings, the acknowledgement of the client's, and the frame of the headers, which ends the stream.
-    let mut read = vec![0; 9];
+    let mut read = [0; 9];
     loop {
-        stream.read_exact(&mut read[..9]).unwrap();
+        stream.read_exact(&mut read).unwrap();
         let (length, kind, flags) =
             (usize::from(read[1]) << 8 | usize::from(read[2]), read[3], read[4]);
         let mut payload = vec![0; length];

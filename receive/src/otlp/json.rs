@@ -146,7 +146,7 @@ pub(super) mod id {
         let text = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
         let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
         Ok(match digits {
-            Some(digits) if digits.len() % 2 == 0 => {
+            Some(digits) if digits.len().is_multiple_of(2) => {
                 digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
             }
             _ => INVALID.to_vec(),
