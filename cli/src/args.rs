@@ -33,6 +33,7 @@ use evaluator_host::{
         export::{Contract, targets},
     },
     json::{self, Object, ParseOptions, Value},
+    report::run_file::Expect,
     trace::TraceFormats,
 };
 use evaluator_serve::BasePath;
@@ -157,8 +158,8 @@ pub(crate) enum Command {
     /// Evaluate the conversation on each line of stdin, for engines such as Spark; write a record for each
     #[command(after_help = pipe::EXIT_CODES)]
     Pipe(Box<PipeArgs>),
-    /// Report a run that was saved with `run --save-run`
-    #[command(after_help = REPORT_EXIT_CODES)]
+    /// Report a run that was saved with `run --save-run`, or the parts of one together
+    #[command(visible_alias = "merge", after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
     /// Show a run that was saved with `run --save-run` in the browser
     #[command(
@@ -543,17 +544,24 @@ pub(crate) struct ViewArgs {
     pub(crate) parts: bool,
 }
 
-const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run";
+const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run, and for a part that is missing";
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run
+    /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run: all shards of
+    /// `run --shard`, or all that `pipe` wrote, in any order; a file may hold several
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
     /// Report runs over different traces as one run, whose traces were divided between them. Without it they are refused:
     /// they may be runs of two versions of an agent
     #[arg(long)]
     pub(crate) parts: bool,
+    /// Number of lines that were sent to `pipe`, whose parts must have read as many; or `any`: nothing that is missing is noticed
+    #[arg(long, value_name = "N|any", value_parser = expected)]
+    pub(crate) expect: Option<Expect>,
+    /// Eval set of the parts of `pipe`, which do not have the ids of its cases
+    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    pub(crate) eval_set: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) gates: GateFlags,
     #[command(flatten)]
@@ -569,6 +577,15 @@ pub(crate) struct ReportArgs {
     /// all
     #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
+}
+
+/// Parses what is known about the parts of filters.
+fn expected(text: &str) -> Result<Expect, String> {
+    match (text, text.parse()) {
+        ("any", _) => Ok(Expect::Any),
+        (_, Ok(lines)) => Ok(Expect::Lines(lines)),
+        _ => Err("expected the number of lines that were sent, or `any`".to_owned()),
+    }
 }
 
 const SERVE_EXIT_CODES: &str = "Exit codes: 0 stopped after all accepted documents were answered; 2 usage error, or an evaluator cannot be prepared (nothing was served); 3 it could not listen, or documents were not answered";

@@ -80,6 +80,12 @@ pub struct Report {
     pub by: Vec<String>,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
+    /// Whether parts of the run may be missing without notice, because that was asked for.
+    #[serde(skip)]
+    pub is_unchecked: bool,
+    /// What was noticed when parts of the run were read, and changes nothing about the results.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
     /// The suite whose cases are the conversations; `None` for a run over traces.

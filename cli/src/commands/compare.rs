@@ -6,7 +6,7 @@ use evaluator_host::{
     json,
     report::{
         Comparison, Report,
-        run_file::{self, Differences, RunFileError},
+        run_file::{self, Differences, ReadOptions, RunFileError},
     },
     verdict::Standing,
 };
@@ -58,7 +58,10 @@ type Read = Result<Report, RunFileError>;
 
 /// Reads both runs at the same time.
 fn read(args: &CompareArgs) -> (Read, Read) {
-    let read = |file: &Path, by: &[String]| run_file::read_sliced(&[file.to_owned()], false, by);
+    let read = |file: &Path, by: &[String]| {
+        let options = ReadOptions { by: by.to_vec(), ..ReadOptions::default() };
+        run_file::read_parts(&[file.to_owned()], &options)
+    };
     thread::scope(|scope| {
         let base = scope.spawn(|| read(&args.base, &[]));
         let new = read(&args.new, &args.by);

@@ -4,7 +4,10 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{Comparison, GateResult, GateVerdict, Inconclusive, JudgeUsage, NotEvaluated, Report},
+    report::{
+        Comparison, GateResult, GateVerdict, Inconclusive, JudgeUsage, NotEvaluated, Report,
+        run_file::Shard,
+    },
     verdict::{Balance, Standing, Tally},
 };
 use serde_json::{Map, Value, json};
@@ -38,6 +41,27 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
         false => format!("ERROR: {}; not everything could be written", counts(report)),
     };
     last_line(&text, code, run(report));
+}
+
+/// Writes the last line of a run of a shard.
+pub(crate) fn part_verdict(report: &Report, shard: Shard, code: u8) {
+    let conversations = counted(report.conversations.len() as u64, "conversation");
+    let mut text = format!("PART {shard}: {conversations}");
+    if !report.errors.is_empty() {
+        let errors = counted(report.errors.len() as u64, "error");
+        let _ = write!(text, "; {errors} outside of any conversation");
+    }
+    match report.partial {
+        Some(partial) => {
+            let _ = write!(text, "; the part is not whole: {partial}");
+        }
+        None => text += "; nothing is decided before the parts are reported together",
+    }
+    let mut counts = run(report);
+    if code == exit::OK {
+        counts["outcome"] = "part".into();
+    }
+    last_line(&text, code, counts);
 }
 
 /// Writes the last line of a command that ends without the report of a run.
@@ -267,6 +291,9 @@ fn counts(report: &Report) -> String {
     text += &tolerance(report, &balance);
     if let Some(partial) = report.partial {
         let _ = write!(text, "; partial: {partial}");
+    }
+    if report.is_unchecked {
+        text += "; parts that are missing are not noticed (--expect any)";
     }
     if let Some(error) = report.conversations.unreadable() {
         let _ = write!(text, "; the report is not whole: {}", one_line(error));

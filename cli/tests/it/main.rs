@@ -57,6 +57,8 @@ mod large_runs;
 #[cfg(unix)]
 mod library_adapters;
 #[cfg(unix)]
+mod library_faults;
+#[cfg(unix)]
 mod library_metrics;
 mod limits;
 mod llm_judge;
@@ -90,6 +92,8 @@ mod sandboxed;
 mod sdk_models;
 mod secrets;
 mod serve;
+#[cfg(unix)]
+mod shards;
 mod shared_builds;
 mod signals;
 mod sources;

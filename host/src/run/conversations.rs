@@ -12,7 +12,7 @@ use crate::{
         Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, attribute_names,
         extract_group, group_indexed,
     },
-    report::run_file::{Digest, Digester},
+    report::run_file::{Digest, Digester, Shard},
     trace::{ReadError, TraceIndex},
 };
 
@@ -28,6 +28,8 @@ pub(super) struct Conversations {
     only: Option<Only>,
     /// Whether further ones arrive while these are evaluated.
     are_streamed: bool,
+    /// The share that is evaluated.
+    shard: Option<Shard>,
     /// Attributes whose values are read.
     attributes: Attributes,
 }
@@ -90,7 +92,7 @@ impl Conversations {
     }
 
     fn of(origin: Origin, attributes: Attributes) -> Self {
-        Self { origin, only: None, are_streamed: false, attributes }
+        Self { origin, only: None, are_streamed: false, shard: None, attributes }
     }
 
     /// Returns true if they arrive while others are evaluated.
@@ -107,6 +109,17 @@ impl Conversations {
     pub(super) fn only(self, trace_id: &str, of: usize) -> Option<Self> {
         let position = (0..self.len()).find(|number| *self.trace_id(*number) == *trace_id)?;
         Some(Self { only: Some(Only { position, of }), ..self })
+    }
+
+    /// Evaluates only a share of the conversations.
+    pub(super) fn of_shard(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// Returns the numbers of the conversations that are evaluated; `None` if all are.
+    pub(super) fn share(&self) -> Option<Vec<usize>> {
+        let shard = self.shard?;
+        Some((0..self.len()).filter(|number| shard.has(&self.trace_id(*number))).collect())
     }
 
     /// Returns true if only one of the conversations is evaluated.
@@ -190,14 +203,15 @@ impl Conversations {
         }
     }
 
-    /// Returns the conversations that are loaded together, from `first` on.
-    pub(super) fn batch(&self, first: usize) -> Range<usize> {
+    /// Returns the places of the conversations that are loaded together, from `first` on. `order` has the numbers of all places.
+    pub(super) fn batch(&self, first: usize, order: Option<&[usize]>) -> Range<usize> {
         let mut bytes = 0;
-        let end = (first..self.len().min(first + BATCH)).find(|number| {
-            bytes += self.size(*number);
+        let all = order.map_or(self.len(), <[usize]>::len).min(first + BATCH);
+        let end = (first..all).find(|place| {
+            bytes += self.size(order.map_or(*place, |order| order[*place]));
             bytes >= BATCH_BYTES
         });
-        first..end.map_or(self.len().min(first + BATCH), |last| last + 1)
+        first..end.map_or(all, |last| last + 1)
     }
 
     /// Reads the traces of a conversation and extracts it. Blocks.

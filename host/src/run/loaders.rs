@@ -25,8 +25,10 @@ use crate::panic;
 /// The blocking threads of the async runtime are not used: there are more of them, and allocators keep memory for each.
 pub(super) struct Loaders {
     conversations: Arc<Conversations>,
-    /// The order of the conversations; `None` for that of the index.
+    /// The conversations to load, in order; `None` for all in the order of the index.
     order: Option<Vec<usize>>,
+    /// Whether a batch is one conversation.
+    is_one_by_one: bool,
     /// Place in the order of the first conversation that was not started to load.
     next: usize,
     /// `None` when no thread can be started.
@@ -44,7 +46,12 @@ struct Batch {
 }
 
 impl Loaders {
-    pub(super) fn new(conversations: Arc<Conversations>, order: Option<Vec<usize>>) -> Self {
+    /// `order` has the conversations that are loaded; `None` stands for all, in the order of the index.
+    pub(super) fn new(
+        conversations: Arc<Conversations>,
+        order: Option<Vec<usize>>,
+        is_one_by_one: bool,
+    ) -> Self {
         let number = thread::available_parallelism().map_or(1, usize::from);
         let (batches, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -56,7 +63,12 @@ impl Loaders {
         let threads: Vec<_> = started.collect();
         let batches = (!threads.is_empty()).then_some(batches);
         let (next, started, limit) = (0, VecDeque::new(), 2 * number);
-        Self { conversations, order, next, batches, threads, started, limit }
+        Self { conversations, order, is_one_by_one, next, batches, threads, started, limit }
+    }
+
+    /// Returns the number of conversations that are loaded.
+    fn count(&self) -> usize {
+        self.order.as_ref().map_or(self.conversations.len(), Vec::len)
     }
 
     /// Returns the conversation at a place in the order.
@@ -67,7 +79,7 @@ impl Loaders {
 
 impl Feed for Loaders {
     fn len(&self) -> Option<usize> {
-        Some(self.conversations.len())
+        Some(self.count())
     }
 
     fn started(&self) -> usize {
@@ -75,12 +87,12 @@ impl Feed for Loaders {
     }
 
     fn start(&mut self) -> bool {
-        if self.next >= self.conversations.len() || self.started.len() >= self.limit {
+        if self.next >= self.count() || self.started.len() >= self.limit {
             return false;
         }
-        let places = match &self.order {
-            Some(_) => self.next..self.next + 1,
-            None => self.conversations.batch(self.next),
+        let places = match self.is_one_by_one {
+            true => self.next..self.next + 1,
+            false => self.conversations.batch(self.next, self.order.as_deref()),
         };
         self.next = places.end;
         let numbers: Vec<_> = places.map(|place| self.number(place)).collect();
@@ -109,7 +121,7 @@ impl Feed for Loaders {
     }
 
     fn skip(&mut self) -> Option<Unread> {
-        if self.next >= self.conversations.len() {
+        if self.next >= self.count() {
             return None;
         }
         self.next += 1;

@@ -91,6 +91,7 @@ pub use conversation_source::{Arrival, ConversationSource, ConversationStream};
 pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
+pub use fingerprint::expected_cases;
 pub use inspect::{Inspection, invocations};
 pub use library::LibraryEntry;
 pub use lines::{Lines, Piped};

@@ -30,7 +30,7 @@ use crate::{
     eval_set::{CaseIndex, EvalSet},
     report::{
         Baseline, Partial, Report, SuiteReport,
-        run_file::{EvaluatorEntry, Header, RunWriter},
+        run_file::{EvaluatorEntry, Header, Part, RunWriter, Shard},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
     verdict::Verdict,
@@ -59,6 +59,8 @@ pub struct Request {
     /// Options of the command that led to the configuration, which the run file keeps. They contain no secrets. Default: not
     /// known.
     pub options: Option<Vec<String>>,
+    /// The share of the conversations that is evaluated. Default: all are.
+    pub shard: Option<Shard>,
     /// One conversation that is evaluated without the others. Default: all are evaluated.
     pub only: Option<OneConversation>,
 }
@@ -133,7 +135,8 @@ impl Runner {
         stream: Option<Box<dyn ConversationStream>>,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Report {
-        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
+        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory)
+            .of_part(request.shard.map(Part::Shard));
         if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
@@ -227,8 +230,11 @@ impl Runner {
         let feed: Box<dyn Feed> = match stream {
             Some(stream) => Box::new(StreamFeed::new(stream)),
             None => {
+                // Whether a case is the last one that is needed is decided before the next.
+                let is_one_by_one = order.is_some();
                 let order = order.as_ref().map(CaseOrder::conversations);
-                Box::new(Loaders::new(Arc::clone(&conversations), order))
+                let order = order.or_else(|| conversations.share());
+                Box::new(Loaders::new(Arc::clone(&conversations), order, is_one_by_one))
             }
         };
         let work = (&*conversations, feed, &cases);
@@ -357,6 +363,7 @@ impl Runner {
     ) -> Option<(Conversations, Option<EvalSet>)> {
         let (conversations, eval_set) =
             self.load_all_conversations(request, report, on_event).await?;
+        let conversations = conversations.of_shard(request.shard);
         let Some(OneConversation { trace_id, of }) = &request.only else {
             return Some((conversations, eval_set));
         };

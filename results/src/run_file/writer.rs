@@ -154,7 +154,7 @@ impl RunWriter {
         let part = self.part;
         let mut header =
             Header { format, version, encoding, id, tool, part, started, gates, seed, ..header };
-        self.collector.expect(&header);
+        self.collector.expect(header.conversations, header.subjects());
         if let Some(Streamed { stream, failure, .. }) = &mut self.stream {
             header.golden = header.golden.map(Golden::without_cases);
             *failure = stream.header(&header).err().map(|error| error.to_string());
@@ -305,6 +305,9 @@ impl RunWriter {
         report.errors.extend(failure);
         report.header = self.header;
         report.files = self.named.map(|named| named.path).into_iter().collect();
+        if self.part.is_some() {
+            self.collector.keep_added();
+        }
         report.conversations = self.collector.finish();
         event
     }

@@ -17,6 +17,7 @@
 //! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
 //! | `live` | spans that come while conversations are judged, for a minute |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
+//! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -34,6 +35,7 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod libraries;
 mod live;
 mod mutation;
 mod one;
@@ -53,7 +55,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -64,6 +66,7 @@ const PARTS: [Part; 11] = [
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("libraries", libraries::measure),
     ("live", live::measure),
 ];
 
