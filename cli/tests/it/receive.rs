@@ -372,7 +372,7 @@ fn what_cannot_be_used_is_refused_before_anything_is_received() {
     refused(&[], "t.jsonl, line 2, is not OTLP");
     directory.file("t.jsonl", "");
     directory.file("c.yaml", "evaluators: [{name: gone, type: code, path: ./gone.rs}]");
-    refused(&[], "gone");
+    refused(&[], "which does not exist");
     directory.file("c.yaml", "evaluators: []");
-    refused(&[], "evaluators");
+    refused(&[], "`evaluators` is empty");
 }
