@@ -46,12 +46,6 @@ pub(crate) fn write(
     let Words { verdict, sentence, .. } = words;
     let gates = report.decide_gates()?;
     let gates: Vec<Value> = gates.iter().map(|gate| Value::from(&gate.to_json())).collect();
-    let tally: Map<String, Value> = report
-        .tally()
-        .named()
-        .into_iter()
-        .map(|(key, count)| (key.to_owned(), count.into()))
-        .collect();
     let head = json!({
         "version": 1,
         "verdict": verdict,
@@ -59,7 +53,6 @@ pub(crate) fn write(
         "problems": problems(report),
         "notes": cases.notes(report),
         "labels": labels(report),
-        "tally": tally,
         "made_by": TOOL,
         "foreign": words::foreign_tool(report),
         "gates": gates,

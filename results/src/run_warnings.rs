@@ -84,7 +84,7 @@ impl RunWarnings {
     pub(super) fn count(&mut self, place: &Place, conversation: &ConversationReport) {
         let trace_id = &conversation.trace_id;
         if conversation.dropped_copies > 0 {
-            self.copied_spans += conversation.dropped_copies;
+            self.copied_spans = self.copied_spans.saturating_add(conversation.dropped_copies);
             self.copies.add(place, trace_id);
         }
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {

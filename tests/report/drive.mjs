@@ -111,8 +111,8 @@ report("agreement", { "labels.csv": `case,label,rater,comment\n${labels.join("")
 report("partial", {}, ["report", "a.evalrun"]);
 
 // Damaged conversations, and what an evaluator notices.
-report("mutation", { "traces.jsonl": traces(bookings(20, 0)), "eval_config.yaml": config("  - {name: tool_call_count_v1, type: builtin, max: 3}\n"), "golden.json": evalSet(bookings(20, 0).map((it) => it.golden)) },
-  ["mutate", "traces.jsonl", "-c", "eval_config.yaml"]);
+report("mutation", { "traces.jsonl": traces(bookings(20, 0)), "always.py": "print('{\"score\": 1}')\n", "eval_config.yaml": config(`${builtin}  - {name: always, type: code, path: always.py}\n`), "golden.json": evalSet(bookings(20, 0).map((it) => it.golden)) },
+  ["mutate", "traces.jsonl", "-e", "golden.json", "--sample", "30"]);
 
 // ---- The browser.
 
@@ -309,7 +309,7 @@ async function hard() {
 async function images() {
   const page = await open("images"), all = await names(page);
   await go(page, caseHash(all[0]));
-  const parts = await page.$$eval(".said .bar > .soft", (all) => all.map((it) => it.textContent));
+  const parts = await page.$$eval(".said .group > .soft", (all) => all.map((it) => it.textContent));
   check(parts.join() === "[image/png, 1 KB],[image, https://example.invalid/part.png],[audio/wav, 1 KB],[image/gif, 1 KB],[image/svg+xml, 1 KB],[file-7, image]", `each part has its type and size: ${parts.join()}`);
   const buttonsOf = await page.$$eval(".said button", (all) => all.map((it) => it.textContent).join());
   check(buttonsOf === "Show image (image/png, 1 KB),Show image (image/gif, 1 KB)" && (await page.$("img")) === null, `images of parts are shown after a click: ${buttonsOf}`);
@@ -351,6 +351,10 @@ async function results() {
   check(/Disagreements, the worst first/.test(await text(page)) && /Ana: /.test(await text(page)), "disagreements have what people say");
   await isClean(page, "agreement");
   await page.close();
+  const mutation = await open("mutation");
+  check(/always: 0 of 30 killed/.test(await mutation.title()) && /Damage of always by operator/.test(await text(mutation)), "damage is shown by evaluator");
+  await isClean(mutation, "mutation");
+  await mutation.close();
 }
 
 // ---- Text from outside.
@@ -407,7 +411,7 @@ async function attack(bypass) {
 // ---- For everyone, and on every screen.
 
 async function accessible() {
-  for (const name of ["six", "comparison", "recordings", "judged", "hard", "errors", "empty", ...RESULTS]) {
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "errors", "empty", "partial", ...RESULTS]) {
     for (const width of [1400, 400]) {
       for (const scheme of ["light", "dark"]) {
         const page = await open(name, { width, scheme, bypass: true });
@@ -415,6 +419,7 @@ async function accessible() {
         const [, , ...cases] = (await names(page)) ?? [];
         for (const hash of [...(await pagesOf(page)), ...cases.slice(0, 2).map(caseHash)]) {
           await go(page, hash);
+          if (name === "images") await page.$$eval("article button", (all) => all.forEach((it) => it.click()));
           const where = `${name} ${hash} at ${width} pixels, ${scheme}`;
           const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }).then((it) => it.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 150)}`)));
           check(found.length === 0, `axe, ${where}: ${found.join("; ")}`);

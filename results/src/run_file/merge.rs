@@ -209,8 +209,8 @@ impl Merged {
     /// Returns a sentence for each range of shards that are missing.
     pub(super) fn missing_shards(&self, of: u64) -> Vec<String> {
         let before = std::iter::once(0).chain(self.shards.iter().copied());
-        let after = self.shards.iter().copied().chain([of + 1]);
-        let gaps = before.zip(after).filter(|(before, after)| before + 1 < *after);
+        let after = self.shards.iter().copied().chain([of.saturating_add(1)]);
+        let gaps = before.zip(after).filter(|(before, after)| before.saturating_add(1) < *after);
         let gaps: Vec<(u64, u64)> = gaps.map(|(before, after)| (before + 1, after - 1)).collect();
         let mut missing: Vec<String> = gaps
             .iter()

@@ -14,7 +14,8 @@
 //! | `pipe` | the filter form: lines next to a run, no line, many lines |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
-//! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
+//! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
+//! | `page` | time, memory and size of HTML reports |
 //! | `live` | spans that come while conversations are judged, for a minute |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
@@ -39,6 +40,7 @@ mod libraries;
 mod live;
 mod mutation;
 mod one;
+mod page;
 mod pipe;
 mod python;
 mod rust;
@@ -55,7 +57,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -66,6 +68,7 @@ const PARTS: [Part; 12] = [
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("page", page::measure),
     ("libraries", libraries::measure),
     ("live", live::measure),
 ];

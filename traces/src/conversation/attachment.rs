@@ -228,7 +228,7 @@ impl<'a> Content<'a> {
     /// Returns the digits of the standard alphabet, with padding.
     fn keep(self) -> Arc<str> {
         let mut digits = standard(self.text);
-        while digits.len() % 4 != 0 {
+        while !digits.len().is_multiple_of(4) {
             digits.push('=');
         }
         digits.into()

@@ -192,7 +192,7 @@ fn a_part_that_changes_while_it_is_reported_is_an_error() {
     one.evaluations = vec![scored(0.5)];
     let file = filtered(directory.path().join("part"), &[&one]);
     let options = ReadOptions { expect: Some(Expect::Any), ..ReadOptions::default() };
-    let report = read_parts(&[file.clone()], &options).unwrap();
+    let report = read_parts(std::slice::from_ref(&file), &options).unwrap();
     fs::write(&file, [fs::read(&file).unwrap(), b"x".to_vec()].concat()).unwrap();
     let error = report.conversations.get(0).unwrap().unwrap_err().to_string();
     assert!(error.contains("part has changed since it was read"), "{error}");
