@@ -7,6 +7,7 @@ mod gates;
 mod judge;
 mod mutate;
 mod pipe;
+mod receive;
 mod repro;
 mod run;
 mod values;
@@ -14,7 +15,7 @@ mod values;
 use std::{
     ffi::OsString,
     fs,
-    net::{SocketAddr, ToSocketAddrs},
+    net::SocketAddr,
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
@@ -43,12 +44,15 @@ pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::mutate::{MutateArgs, MutationForm, MutationOutput};
 pub(crate) use self::pipe::PipeArgs;
+pub(crate) use self::receive::ReceiveArgs;
 pub(crate) use self::repro::{ReproArgs, run_again};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},
-    values::{directory, existing, file, jobs, name, one_of, trace_input, whole, writable},
+    values::{
+        address, directory, existing, file, host, jobs, name, one_of, trace_input, whole, writable,
+    },
 };
 use crate::{
     render::LogFormat,
@@ -208,6 +212,9 @@ pub(crate) enum Command {
     /// Serve evaluators over HTTP, for hosts that send documents themselves
     #[command(after_help = SERVE_EXIT_CODES)]
     Serve(ServeArgs),
+    /// Receive spans by OTLP over HTTP, and judge conversations when they are finished
+    #[command(after_help = receive::EXIT_CODES)]
+    Receive(Box<ReceiveArgs>),
     /// Write the files that another host needs to run an evaluator
     #[command(after_help = EXPORT_EXIT_CODES)]
     Export(ExportArgs),
@@ -629,19 +636,6 @@ pub(crate) struct ServeArgs {
     /// docker), and run and build a PATH in a sandbox
     #[arg(long)]
     pub(crate) contain: bool,
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
-    found.into_iter().next().ok_or_else(|| "the host has no address".to_owned())
-}
-
-fn host(text: &str) -> Result<String, String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.is_empty() || !text.chars().all(is_name) {
-        return Err("write the name alone, without a scheme or a port".to_owned());
-    }
-    Ok(text.to_owned())
 }
 
 const TEST_EXIT_CODES: &str = "Rust: cargo test. Python: pytest where the evaluator's environment has it, else unittest. \

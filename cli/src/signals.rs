@@ -29,6 +29,11 @@ pub(crate) fn watch_serving(cancellation: Cancellation) {
     watch_with(Reaction::Finish(cancellation, "accepted documents are finished first"), true);
 }
 
+/// Like [`watch_serving`] for a receiver.
+pub(crate) fn watch_receiving(cancellation: Cancellation) {
+    watch_with(Reaction::Finish(cancellation, "what is finished is judged first"), true);
+}
+
 /// Kills all child processes and exits at the first stop signal, for a program that an engine starts again.
 pub(crate) fn watch_ending() {
     watch_with(Reaction::End, false);

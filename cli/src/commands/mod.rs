@@ -22,6 +22,7 @@ mod mutate;
 mod outcome;
 mod output;
 mod pipe;
+mod receive;
 mod report;
 mod repro;
 mod run;
@@ -98,6 +99,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Conform(args) => conform::conform(&args, verbose, runner),
         Command::Judge(command) => judge::judge(command, &runner.waits),
         Command::Serve(args) => serve::serve(&args, verbose, runner),
+        Command::Receive(args) => receive::receive(*args, verbose, runner),
         Command::Completions { shell } => Ok(info::completions(shell, &runner)),
         Command::Man { directory } => info::man(directory.as_deref(), &runner),
     };

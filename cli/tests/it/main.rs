@@ -78,6 +78,8 @@ mod progress;
 mod proxied;
 mod proxy;
 mod python_packages;
+#[cfg(unix)]
+mod receive;
 mod repeats;
 mod repro;
 mod requirements;

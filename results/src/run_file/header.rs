@@ -64,7 +64,7 @@ pub struct RunHeader<R> {
     /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided. No digest contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Conversations in the traces.
+    /// Conversations in the traces; 0 if they came while others were evaluated.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
     pub inputs: Option<Digest>,

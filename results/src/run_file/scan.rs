@@ -345,8 +345,9 @@ impl Segment {
         let end = self.end.as_ref()?;
         let is_partial = end.report.partial.is_some();
         let is_part = self.header.part.is_some();
+        let counts = !is_partial && !is_part && self.header.conversations > 0;
         if (end.conversations, end.tally) != (self.conversations, self.tally)
-            || !is_partial && !is_part && end.conversations != self.header.conversations
+            || counts && end.conversations != self.header.conversations
         {
             return Some("its conversations are not as many as its first and last line say");
         }

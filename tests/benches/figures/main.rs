@@ -16,6 +16,7 @@
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
 //! | `page` | time, memory and size of HTML reports |
+//! | `live` | spans that come while conversations are judged, for a minute |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
 //! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
@@ -36,6 +37,7 @@ mod containment;
 mod growth;
 mod judges;
 mod libraries;
+mod live;
 mod mutation;
 mod one;
 mod page;
@@ -55,7 +57,7 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
@@ -68,6 +70,7 @@ const PARTS: [Part; 12] = [
     ("statistics", statistics::measure),
     ("page", page::measure),
     ("libraries", libraries::measure),
+    ("live", live::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.
