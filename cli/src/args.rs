@@ -6,6 +6,8 @@ pub(crate) mod eval_file;
 mod gates;
 mod judge;
 mod mutate;
+mod pipe;
+mod receive;
 mod repro;
 mod run;
 mod values;
@@ -13,7 +15,7 @@ mod values;
 use std::{
     ffi::OsString,
     fs,
-    net::{SocketAddr, ToSocketAddrs},
+    net::SocketAddr,
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
@@ -31,6 +33,7 @@ use evaluator_host::{
         export::{Contract, targets},
     },
     json::{self, Object, ParseOptions, Value},
+    report::run_file::Expect,
     trace::TraceFormats,
 };
 use evaluator_serve::BasePath;
@@ -40,12 +43,16 @@ pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, Compar
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::mutate::{MutateArgs, MutationForm, MutationOutput};
+pub(crate) use self::pipe::PipeArgs;
+pub(crate) use self::receive::ReceiveArgs;
 pub(crate) use self::repro::{ReproArgs, run_again};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},
-    values::{directory, existing, file, jobs, name, one_of, trace_input, whole, writable},
+    values::{
+        address, directory, existing, file, host, jobs, name, one_of, trace_input, whole, writable,
+    },
 };
 use crate::{
     render::LogFormat,
@@ -148,8 +155,11 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred, 4 a gate is undecided"
     )]
     Run(Box<RunArgs>),
-    /// Report a run that was saved with `run --save-run`
-    #[command(after_help = REPORT_EXIT_CODES)]
+    /// Evaluate the conversation on each line of stdin, for engines such as Spark; write a record for each
+    #[command(after_help = pipe::EXIT_CODES)]
+    Pipe(Box<PipeArgs>),
+    /// Report a run that was saved with `run --save-run`, or the parts of one together
+    #[command(visible_alias = "merge", after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
     /// Show a run that was saved with `run --save-run` in the browser
     #[command(
@@ -202,6 +212,9 @@ pub(crate) enum Command {
     /// Serve evaluators over HTTP, for hosts that send documents themselves
     #[command(after_help = SERVE_EXIT_CODES)]
     Serve(ServeArgs),
+    /// Receive spans by OTLP over HTTP, and judge conversations when they are finished
+    #[command(after_help = receive::EXIT_CODES)]
+    Receive(Box<ReceiveArgs>),
     /// Write the files that another host needs to run an evaluator
     #[command(after_help = EXPORT_EXIT_CODES)]
     Export(ExportArgs),
@@ -300,8 +313,8 @@ pub(crate) struct ListArgs {
     /// file (an index on this machine), local (a directory of evaluators on this machine), or all
     #[arg(short, long, default_value = "all")]
     pub(crate) source: String,
-    /// List the metrics of another library, which entries of `type: metric` name: agentevals, autoevals, deepeval, openevals or
-    /// pydantic_evals. Installs the library if necessary
+    /// List the metrics of another library, which entries of `type: metric` name: agentevals, autoevals, deepeval, openevals, opik,
+    /// phoenix, pydantic_evals, ragas or strands_evals. Installs the library if necessary
     #[arg(long, conflicts_with_all = ["source", "refresh"])]
     pub(crate) library: Option<String>,
     /// Fetch lists again instead of using cached ones
@@ -531,17 +544,24 @@ pub(crate) struct ViewArgs {
     pub(crate) parts: bool,
 }
 
-const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run";
+const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run, and for a part that is missing";
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run
+    /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run: all shards of
+    /// `run --shard`, or all that `pipe` wrote, in any order; a file may hold several
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
     /// Report runs over different traces as one run, whose traces were divided between them. Without it they are refused:
     /// they may be runs of two versions of an agent
     #[arg(long)]
     pub(crate) parts: bool,
+    /// Number of lines that were sent to `pipe`, whose parts must have read as many; or `any`: nothing that is missing is noticed
+    #[arg(long, value_name = "N|any", value_parser = expected)]
+    pub(crate) expect: Option<Expect>,
+    /// Eval set of the parts of `pipe`, which do not have the ids of its cases
+    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    pub(crate) eval_set: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) gates: GateFlags,
     #[command(flatten)]
@@ -557,6 +577,15 @@ pub(crate) struct ReportArgs {
     /// all
     #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
+}
+
+/// Parses what is known about the parts of filters.
+fn expected(text: &str) -> Result<Expect, String> {
+    match (text, text.parse()) {
+        ("any", _) => Ok(Expect::Any),
+        (_, Ok(lines)) => Ok(Expect::Lines(lines)),
+        _ => Err("expected the number of lines that were sent, or `any`".to_owned()),
+    }
 }
 
 const SERVE_EXIT_CODES: &str = "Exit codes: 0 stopped after all accepted documents were answered; 2 usage error, or an evaluator cannot be prepared (nothing was served); 3 it could not listen, or documents were not answered";
@@ -607,19 +636,6 @@ pub(crate) struct ServeArgs {
     /// docker), and run and build a PATH in a sandbox
     #[arg(long)]
     pub(crate) contain: bool,
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
-    found.into_iter().next().ok_or_else(|| "the host has no address".to_owned())
-}
-
-fn host(text: &str) -> Result<String, String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.is_empty() || !text.chars().all(is_name) {
-        return Err("write the name alone, without a scheme or a port".to_owned());
-    }
-    Ok(text.to_owned())
 }
 
 const TEST_EXIT_CODES: &str = "Rust: cargo test. Python: pytest where the evaluator's environment has it, else unittest. \

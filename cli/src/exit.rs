@@ -1,5 +1,7 @@
 //! Exit codes of the `evaluator` command. Scripts rely on them, so their meaning does not change.
 
+use evaluator_host::report::GateVerdict;
+
 /// Every evaluation passed or was judged by a gate that passed, did not apply, or broke within the share of errors that is tolerated, and something was scored.
 pub const OK: u8 = 0;
 /// An agent failed: at least one score is below its threshold, or something that must be recorded or scored is not; every
@@ -13,6 +15,16 @@ pub const ERRORED: u8 = 3;
 pub const INCONCLUSIVE: u8 = 4;
 /// The command was interrupted a second time. There is no report, and all its processes were killed.
 pub const INTERRUPTED: u8 = 130;
+
+/// Returns the code of a verdict.
+#[must_use]
+pub fn of(verdict: GateVerdict) -> u8 {
+    match verdict {
+        GateVerdict::Pass => OK,
+        GateVerdict::Fail => FAILED,
+        GateVerdict::Inconclusive => INCONCLUSIVE,
+    }
+}
 
 /// All codes, from worst to best.
 const ORDER: [u8; 6] = [INTERRUPTED, USAGE, ERRORED, FAILED, INCONCLUSIVE, OK];

@@ -3,6 +3,7 @@
 //! | signal | first time | second time |
 //! |---|---|---|
 //! | `INT` (Ctrl-C), `TERM` | no new evaluations start, running ones are asked to exit, finished ones are reported | everything is killed, no report |
+//! | both, in `pipe` | everything is killed | |
 //! | `HUP` (the terminal was closed) | the same, unless it is ignored, as under `nohup`; `serve` continues | the same |
 //!
 //! `HUP` is handled only where it is known not to be ignored, because a handler would undo `nohup`.
@@ -19,15 +20,34 @@ use crate::{exit, render};
 /// A separate thread listens, because the run may be busy with a large file. It listens before this returns, so that no
 /// later signal is missed.
 pub(crate) fn watch(cancellation: Cancellation) {
-    watch_with(cancellation, "finished evaluations will be reported", false);
+    let consequence = "finished evaluations will be reported";
+    watch_with(Reaction::Finish(cancellation, consequence), false);
 }
 
 /// Like [`watch`] for a server, which `HUP` does not stop: tools send it to make a service reload its files.
 pub(crate) fn watch_serving(cancellation: Cancellation) {
-    watch_with(cancellation, "accepted documents are finished first", true);
+    watch_with(Reaction::Finish(cancellation, "accepted documents are finished first"), true);
 }
 
-fn watch_with(cancellation: Cancellation, consequence: &'static str, ignores_hangup: bool) {
+/// Like [`watch_serving`] for a receiver.
+pub(crate) fn watch_receiving(cancellation: Cancellation) {
+    watch_with(Reaction::Finish(cancellation, "what is finished is judged first"), true);
+}
+
+/// Kills all child processes and exits at the first stop signal, for a program that an engine starts again.
+pub(crate) fn watch_ending() {
+    watch_with(Reaction::End, false);
+}
+
+/// What is done at the first stop signal.
+enum Reaction {
+    /// Cancels, and says what happens then. The second signal ends the program.
+    Finish(Cancellation, &'static str),
+    /// Ends the program.
+    End,
+}
+
+fn watch_with(reaction: Reaction, ignores_hangup: bool) {
     let (listens, listening) = mpsc::channel();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let ended = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(
@@ -36,7 +56,7 @@ fn watch_with(cancellation: Cancellation, consequence: &'static str, ignores_han
                     let signals = Signals::new(ignores_hangup)?;
                     // The receiver may be gone.
                     let _ = listens.send(());
-                    listen(signals, &cancellation, consequence).await
+                    listen(signals, &reaction).await
                 })
             },
         );
@@ -57,20 +77,27 @@ fn warn(error: &io::Error) {
     ));
 }
 
-#[expect(clippy::exit, reason = "the second signal asks not to wait for anything")]
-async fn listen(
-    mut signals: Signals,
-    cancellation: &Cancellation,
-    consequence: &str,
-) -> io::Result<()> {
+async fn listen(mut signals: Signals, reaction: &Reaction) -> io::Result<()> {
     signals.wait_to_stop().await?;
-    render::warning(&format!("stopping; {consequence} (press Ctrl-C again to stop immediately)"));
-    cancellation.cancel();
-    signals.wait_to_stop().await?;
+    match reaction {
+        Reaction::Finish(cancellation, consequence) => {
+            let again = "press Ctrl-C again to stop immediately";
+            render::warning(&format!("stopping; {consequence} ({again})"));
+            cancellation.cancel();
+            signals.wait_to_stop().await?;
+            end(exit::INTERRUPTED, || render::no_verdict(exit::INTERRUPTED))
+        }
+        Reaction::End => end(exit::ERRORED, || render::message("stopped by a signal")),
+    }
+}
+
+/// Kills all child processes, and exits.
+#[expect(clippy::exit, reason = "nothing is waited for")]
+pub(crate) fn end(code: u8, report: impl FnOnce()) -> ! {
     // After the exit, nothing would stop them.
     process::kill_all();
-    render::no_verdict(exit::INTERRUPTED);
-    std::process::exit(i32::from(exit::INTERRUPTED))
+    report();
+    std::process::exit(i32::from(code))
 }
 
 #[cfg(unix)]

@@ -2,14 +2,32 @@
 
 mod os;
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    thread,
+};
 
 use terminal_size::{Width, terminal_size_of};
+
+use crate::{exit, render, signals};
 
 /// Returns an error if stdout was closed when the program started. The standard library opens `/dev/null` in its place, so
 /// that no write to it ever fails.
 pub(crate) fn check_stdout() -> io::Result<()> {
     if os::stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
+}
+
+/// Ends this program and all that it started as soon as the reader of stdout is gone. Without that, a program that waits for
+/// evaluators or for input would notice it at its next write.
+pub(crate) fn watch_stdout() {
+    let watching = thread::Builder::new().name("stdout".to_owned()).spawn(|| {
+        if os::stdout_is_closed() {
+            signals::end(exit::ERRORED, || render::message("the reader of stdout is gone"));
+        }
+    });
+    if let Err(error) = watching {
+        render::warning(&format!("a reader of stdout that is gone is noticed late: {error}"));
+    }
 }
 
 /// Returns true if stdout is a terminal.

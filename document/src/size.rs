@@ -63,8 +63,9 @@ fn hint(node: &Node) -> Option<String> {
     }
 }
 
-/// Parses digits and a unit in any case, with optional blanks between them. Saturates at `u64::MAX`.
-fn parse(text: &str) -> Option<u64> {
+/// Parses digits and a unit in any case, with optional blanks between them, e.g. `64MiB`. Saturates at `u64::MAX`.
+#[must_use]
+pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

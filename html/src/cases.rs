@@ -4,14 +4,17 @@
 //! take, the worst ones first.
 
 use std::{
-    collections::HashSet,
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
     io::{self, Write},
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use evaluator_results::{ConversationReport, EvaluationOutcome, EvaluationReport, Partial, Report};
+use evaluator_results::{
+    ConversationReport, EvaluationOutcome, EvaluationReport, Partial, Report, run_file::Digest,
+};
 use flate2::{Compression, write::GzEncoder};
-use serde_json::json;
+use serde::Serialize;
 
 use super::{rows::shortfall, words};
 
@@ -154,39 +157,73 @@ pub(crate) fn case(
     let evaluations = conversation.evaluations.iter();
     let evaluations = evaluations.map(|it| evaluation(it, report.repro(conversation, it)));
     let evaluations = evaluations.collect::<io::Result<Vec<String>>>()?.join(",");
-    let ConversationReport { warnings, failed_turns, performance, content, .. } = conversation;
-    let own = json!({
-        "labels": conversation.labels,
-        "cluster": conversation.cluster,
-        "number": row,
-        "warnings": warnings,
-        "failed_turns": failed_turns,
-        "performance": performance,
-        "content": content,
+    let ConversationReport { labels, warnings, failed_turns, .. } = conversation;
+    let performance = conversation.performance.as_ref().map(|it| Performance {
+        llm_calls: it.counts.llm_calls,
+        input_tokens: it.tokens.total_prompt,
+        output_tokens: it.tokens.total_output,
     });
-    let own = serde_json::to_string(&own)?;
+    let own = serde_json::to_string(&Own {
+        labels,
+        cluster: conversation.cluster.as_deref(),
+        number: row,
+        warnings,
+        failed_turns,
+        performance,
+        content: conversation.content.as_ref(),
+    })?;
     let own = own.strip_suffix('}').unwrap_or(&own);
     let transcript = transcript.unwrap_or("null");
     let earlier = earlier.map_or_else(String::new, |it| format!(",\"base\":{it}"));
     Ok(format!("{own},\"transcript\":{transcript},\"evaluations\":[{evaluations}]{earlier}}}"))
 }
 
+/// What is known about a conversation, without its evaluations.
+#[derive(Serialize)]
+struct Own<'c> {
+    labels: &'c BTreeMap<String, Vec<String>>,
+    cluster: Option<&'c str>,
+    number: usize,
+    warnings: &'c [String],
+    failed_turns: &'c [String],
+    performance: Option<Performance>,
+    content: Option<&'c Digest>,
+}
+
+/// What the columns of all conversations do not have.
+#[derive(Serialize)]
+struct Performance {
+    llm_calls: usize,
+    input_tokens: i64,
+    output_tokens: i64,
+}
+
+/// What an evaluation does not have itself.
+#[derive(Serialize)]
+struct More<'e> {
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Cow<'e, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<String>,
+    /// The command that repeats it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repro: Option<[String; 1]>,
+}
+
 /// Returns an evaluation as JSON, with the command that repeats it.
 fn evaluation(evaluation: &EvaluationReport, repro: Option<String>) -> io::Result<String> {
-    let own = serde_json::to_string(evaluation)?;
-    let own = own.strip_suffix('}').unwrap_or(&own);
-    let mut more = json!({"outcome": evaluation.outcome().as_str()});
-    let reason = evaluation.reason().map(|it| ("reason", it));
-    let difference = evaluation.difference().map(|it| ("difference", it.into()));
-    for (key, text) in reason.into_iter().chain(difference) {
-        more[key] = text.into();
-    }
-    if let Some(repro) = repro {
-        more["repro"] = json!([repro]);
-    }
-    let more = serde_json::to_string(&more)?;
-    let more = more.strip_prefix('{').unwrap_or(&more);
-    Ok(format!("{own},{more}"))
+    let mut own = serde_json::to_string(evaluation)?;
+    let more = serde_json::to_string(&More {
+        outcome: evaluation.outcome().as_str(),
+        reason: evaluation.reason(),
+        difference: evaluation.difference(),
+        repro: repro.map(|it| [it]),
+    })?;
+    own.truncate(own.len().saturating_sub(1));
+    own.push(',');
+    own.push_str(more.get(1..).unwrap_or_default());
+    Ok(own)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use evaluator_results::{Gate, Partial, Report, Verdict, run_file::TOOL};
+use evaluator_results::{Gate, Partial, Report, run_file::TOOL};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -46,12 +46,6 @@ pub(crate) fn write(
     let Words { verdict, sentence, .. } = words;
     let gates = report.decide_gates()?;
     let gates: Vec<Value> = gates.iter().map(|gate| Value::from(&gate.to_json())).collect();
-    let tally: Map<String, Value> = report
-        .tally()
-        .named()
-        .into_iter()
-        .map(|(key, count)| (key.to_owned(), count.into()))
-        .collect();
     let head = json!({
         "version": 1,
         "verdict": verdict,
@@ -59,7 +53,6 @@ pub(crate) fn write(
         "problems": problems(report),
         "notes": cases.notes(report),
         "labels": labels(report),
-        "tally": tally,
         "made_by": TOOL,
         "foreign": words::foreign_tool(report),
         "gates": gates,
@@ -84,12 +77,7 @@ fn compared(report: &Report, words: &Words<'_>, rows: &Rows) -> io::Result<Value
     };
     let mut value = comparison::to_json(compared, rows)?;
     let name = |report: &Report| labels(report).first().map(|[_, name]| name.to_string());
-    value["verdict"] = match compared.verdict() {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Inconclusive => "inconclusive",
-    }
-    .into();
+    value["verdict"] = compared.verdict().as_str().into();
     value["allowed"] = compared.differences.as_slice().into();
     value["said"] = words.said.as_slice().into();
     value["base_label"] = words.base.and_then(name).into();

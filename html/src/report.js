@@ -1,42 +1,36 @@
-// The page of a run: the element `data` has columns of conversations, and `block-N` 16 conversations, gzip and base64. The fragment of the
-// address is the page's state.
+// The page of a run: the element `data` has columns of conversations, `block-N` 16 conversations. The fragment of the address is the page's state.
 const C = D.conversations, E = D.evaluators, compared = D.comparison;
 const ROWS = 100;
 
 // Difference on an axis that all evaluators have.
 const reach = Math.min(1, Math.ceil(Math.max(0.05, ...(compared?.evaluators ?? []).flatMap(({ difference: it }) => (it ? [-it.lower, it.upper] : []))) * 10) / 10);
 function difference({ difference: it, p }) {
-  if (!it) return soft("not compared");
-  const words = `[${signed(it.lower)}, ${signed(it.upper)}]`;
-  return [plot({ value: it.mean, ...it }, [-reach, reach], 0, ".zero", `difference ${signed(it.mean)}, interval ${words}`),
-    soft(tinted(it.upper < 0, it.lower > 0, signed(it.mean)), ` ${words}`, p != null && ` p ${fixed(p)}`)];
+	if (!it) return soft("not compared");
+	const words = `[${signed(it.lower)}, ${signed(it.upper)}]`;
+	return [plot({ value: it.mean, ...it }, [-reach, reach], 0, ".zero", `difference ${signed(it.mean)}, interval ${words}`),
+		soft(tinted(it.upper < 0, it.lower > 0, signed(it.mean)), ` ${words}`, p != null && ` p ${fixed(p)}`)];
 }
-// Scores of an evaluator in tenths; of one that only says yes or no, the two shares.
+// Scores of an evaluator in tenths.
 function histogram({ bins, threshold, is_graded: isGraded }) {
-  const most = Math.max(...bins);
-  if (!most) return soft("no scores");
-  if (!isGraded) {
-    const words = `${count(bins[9])} × 1, ${count(bins[0])} × 0`, share = (bins[9] / (bins[0] + bins[9])) * 120;
-    return [figure(".histogram", [120, 40], words, el("rect.bin", { y: 14, width: share, height: 14 }),
-      el("rect.bin.low", { x: share, y: 14, width: 120 - share, height: 14 })), soft(words)];
-  }
-  return figure(".histogram", [120, 40], `scores in tenths from 0 to 1: ${bins.join(", ")}`, el("line.axis", { x2: 120, y1: 38.5, y2: 38.5 }),
-    bins.map((number, at) => {
-      const height = number && Math.max(1.5, (number / most) * 36), isLow = threshold != null && (at + 1) / 10 <= threshold + 1e-9;
-      return el(isLow ? "rect.bin.low" : "rect.bin", { x: at * 12 + 0.5, y: 38 - height, width: 11, height });
-    }));
+	const most = Math.max(...bins);
+	if (!most) return soft("no scores");
+	return [figure(".histogram", [120, 40], `scores in tenths from 0 to 1: ${bins.join(", ")}`, el("line.axis", { x2: 120, y1: 38.5, y2: 38.5 }),
+		bins.map((number, at) => {
+			const height = number && Math.max(1.5, (number / most) * 36), isLow = at < 9 && (at + 1) / 10 <= (threshold ?? (isGraded ? 0 : 0.5)) + 1e-9;
+			return el(isLow ? "rect.bin.fail" : "rect.bin", { x: at * 12 + 0.5, y: 38 - height, width: 11, height });
+		})), !isGraded && soft(`${count(bins[9])} × 1, ${count(bins[0])} × 0`)];
 }
 
 // Addresses.
 
 const decode = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
 function place() {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s), [page, ...name] = path.split("/");
-  return { page, name: name.length ? decode(name.join("/")) : null, query: new URLSearchParams(query) };
+	const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s), [page, ...name] = path.split("/");
+	return { page, name: name.length ? decode(name.join("/")) : null, query: new URLSearchParams(query) };
 }
 function address(page, name, query) {
-  const text = new URLSearchParams([...(query ?? [])].filter(([, value]) => value)).toString();
-  return `#/${page}${name == null ? "" : `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
+	const text = new URLSearchParams([...(query ?? [])].filter(([, value]) => value)).toString();
+	return `#/${page}${name == null ? "" : `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
 }
 // The query with other values, on its first page.
 const changed = (query, values) => new URLSearchParams({ ...Object.fromEntries(query), page: "", ...values });
@@ -57,9 +51,9 @@ const changes = new Map(Object.entries(compared?.rows ?? {}).map(([at, it]) => [
 const flaky = new Set(C.flaky);
 // Key, label and test of each filter of the list.
 const FILTERS = [["", "All", () => true], ["failed", "Failed", (all) => all.includes("1")], ["broke", "Broke", (all) => all.includes("2")],
-  ["none", "Not evaluated", (all) => all.includes("3")], ["passed", "Passed", (all) => /^[^12]*0[^12]*$/.test(all)],
-  ...(compared ? [["regressed", "Regressed", (_, at) => changes.get(at) === "regressed"], ["changed", "Changed", (_, at) => changes.has(at)]] : []),
-  ...(flaky.size ? [["flaky", "Flaky", (_, at) => flaky.has(at)]] : [])];
+	["none", "Not evaluated", (all) => all.includes("3")], ["passed", "Passed", (all) => /^[^12]*0[^12]*$/.test(all)],
+	...(compared ? [["regressed", "Regressed", (_, at) => changes.get(at) === "regressed"], ["changed", "Changed", (_, at) => changes.has(at)]] : []),
+	...(flaky.size ? [["flaky", "Flaky", (_, at) => flaky.has(at)]] : [])];
 const slices = C.slices ?? [];
 
 const haystacks = [];
@@ -68,79 +62,74 @@ const ORDERS = { "": "Worst first", input: "As recorded", name: "By name", turns
 // All rows in an order.
 const orders = new Map();
 function ordered(sort) {
-  if (orders.has(sort)) return orders.get(sort);
-  const rows = Array.from({ length: C.count }, (_, at) => at), column = E.find((it) => sort === `e.${it.name}` || sort === `-e.${it.name}`);
-  const by = (key) => { const keys = rows.map(key); rows.sort((a, b) => keys[a] - keys[b]); };
-  if (column) {
-    // What broke comes first, no score last.
-    const sign = sort.startsWith("-") ? -1 : 1;
-    by((at) => ({ 2: -2, 0: sign * (column.scores[at] ?? 1), 1: sign * (column.scores[at] ?? 0) })[column.outcomes[at]] ?? 2);
-  } else if (sort === "name") {
-    const { compare } = new Intl.Collator("en", { numeric: true });
-    rows.sort((a, b) => compare(C.names[a], C.names[b]));
-  } else if (Object.hasOwn(ORDERS, sort) && Array.isArray(C[sort])) by((at) => -(C[sort][at] ?? -1));
-  else if (sort !== "input") by((at) => -C.badness[at]);
-  orders.set(sort, rows);
-  return rows;
+	if (orders.has(sort)) return orders.get(sort);
+	const rows = Array.from({ length: C.count }, (_, at) => at), column = E.find((it) => sort === `e.${it.name}` || sort === `-e.${it.name}`);
+	const by = (key) => { const keys = rows.map(key); rows.sort((a, b) => keys[a] - keys[b]); };
+	if (column) {
+		// What broke comes first, no score last.
+		const sign = sort.startsWith("-") ? -1 : 1;
+		by((at) => ({ 2: -2, 0: sign * (column.scores[at] ?? 1), 1: sign * (column.scores[at] ?? 0) })[column.outcomes[at]] ?? 2);
+	} else if (sort === "name") {
+		const { compare } = new Intl.Collator("en", { numeric: true });
+		rows.sort((a, b) => compare(C.names[a], C.names[b]));
+	} else if (Object.hasOwn(ORDERS, sort) && Array.isArray(C[sort])) by((at) => -(C[sort][at] ?? -1));
+	else if (sort !== "input") by((at) => -C.badness[at]);
+	orders.set(sort, rows);
+	return rows;
 }
 function found(query) {
-  const get = (key) => query.get(key) ?? "", text = get("q").toLowerCase(), by = E.find((it) => it.name === get("by"));
-  const [, , wanted] = FILTERS.find(([key]) => key === get("only")) ?? FILTERS[0], codes = by ? by.outcomes : outcomes;
-  const chosen = slices.map((it) => [it.of, it.values.indexOf(query.get(`s.${it.name}`))]).filter(([, value]) => value >= 0);
-  return ordered(get("sort")).filter((at) => wanted(codes[at], at) && (!text || haystack(at).includes(text))
-    && chosen.every(([of, value]) => of[at] === value));
+	const get = (key) => query.get(key) ?? "", text = get("q").toLowerCase(), by = E.find((it) => it.name === get("by"));
+	const [, , wanted] = FILTERS.find(([key]) => key === get("only")) ?? FILTERS[0], codes = by ? by.outcomes : outcomes;
+	const chosen = slices.map((it) => [it.of, it.values.indexOf(query.get(`s.${it.name}`))]).filter(([, value]) => value >= 0);
+	return ordered(get("sort")).filter((at) => wanted(codes[at], at) && (!text || haystack(at).includes(text))
+		&& chosen.every(([of, value]) => of[at] === value));
 }
 const isScored = (outcome) => outcome === "passed" || outcome === "failed";
 function scoreCell(it, at) {
-  const outcome = CODES[it.outcomes[at]], [style, sign, word] = kindOf(outcome), repeats = it.repeats?.[at];
-  if (outcome === "none") return el("td", spoken(word));
-  const score = isScored(outcome) && it.scores[at] != null;
-  return el("td", el(`span.cell.${style}`, glyph(sign), score && spoken(word), el("b", score ? fixed(it.scores[at], 2) : word), repeats && el("i", repeats.join("/"))));
+	const outcome = CODES[it.outcomes[at]], [style, sign, word] = kindOf(outcome), repeats = it.repeats?.[at];
+	if (outcome === "none") return el("td", spoken(word));
+	const score = isScored(outcome) && it.scores[at] != null;
+	return el("td", el(`span.cell.${style}`, glyph(sign), score && spoken(word), el("b", score ? fixed(it.scores[at], 2) : word), repeats && el("i", repeats.join("/"))));
 }
 function conversations(query) {
-  const status = el("p.soft", { role: "status" }), body = el("tbody"), pager = el("nav.bar", { "aria-label": "Pages of conversations" });
-  let state = listQuery(query);
-  const go = (next) => { keepFocus(); location.hash = address("", null, next); };
-  const set = (key, value) => go(changed(state, { [key]: value }));
-  const search = el("input", { type: "search", id: "search", placeholder: "Name, prompt, reason", input: (event) => {
-    state = changed(state, { q: event.target.value });
-    history.replaceState(null, "", address("", null, state));
-    draw();
-  } });
-  search.value = state.get("q") ?? "";
-  const select = (label, key, options) => {
-    const node = el("select", { id: key, change: (event) => set(key, event.target.value) }, options.map(([value, text = value]) => el("option", { value }, text)));
-    node.value = state.get(key) ?? "";
-    return el("label", label, " ", node);
-  };
-  const sort = state.get("sort") ?? "";
-  const byScore = (it) => {
-    const up = `e.${it.name}`, down = `-${up}`, next = sort === up ? down : sort === down ? "" : up;
-    return el("th", { scope: "col", "aria-sort": sort === up ? "ascending" : sort === down ? "descending" : null },
-      button(it.name, () => set("sort", next), { id: up, class: "plain mono" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
-  };
-  function draw() {
-    const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(state.get("page"), 10) || 1));
-    status.textContent = !C.count ? "There are no conversations in this run." : !rows.length ? "No conversation matches."
-      : `${count(rows.length)} of ${many(C.count, "conversation")}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
-    body.replaceChildren(...rows.slice((page - 1) * ROWS, page * ROWS).map((at) => row(
-      [caseLink(at, state), changes.has(at) && [" ", badge(changes.get(at))], flaky.has(at) && [" ", badge("flaky")]],
-      el("td.words", [C.prompt, C.why].map((it) => it?.[at] && el("div.one-line", { dir: "auto" }, it[at]))), ...E.map((it) => scoreCell(it, at)))));
-    const turn = (label, to) => button(label, () => set("page", to), { id: label, disabled: to < 1 || to > pages });
-    pager.replaceChildren();
-    if (pages > 1) add(pager, [turn("Previous", page - 1), `page ${page} of ${pages}`, turn("Next", page + 1)]);
-  }
-  draw();
-  const sorts = Object.entries(ORDERS).filter(([key]) => !/^[tl]/.test(key) || C[key]);
-  if (!Object.hasOwn(ORDERS, sort)) sorts.push([sort, "By a score"]);
-  return card("Conversations",
-    el("div.bar", { role: "search" }, el("label", "Find ", search),
-      el("div.group", { role: "group", "aria-label": "Outcome" }, FILTERS.map(([key, label]) =>
-        button(label, () => set("only", key), { id: `only-${key}`, "aria-pressed": String((state.get("only") ?? "") === key) }))),
-      E.length > 1 && select("of", "by", [["", "any evaluator"], ...E.map((it) => [it.name])]),
-      slices.map((it) => select(it.name, `s.${it.name}`, [["", "all"], ...it.values.map((value) => [value])])), select("Sort", "sort", sorts),
-      address("", null, state).length > 2 && link("Clear", "")),
-    status, table("Scores of conversations by evaluator", ["Conversation", "First prompt, and why it failed", ...E.map(byScore)], body, ".list"), pager);
+	const status = el("p.soft", { role: "status" }), body = el("tbody"), pager = el("nav.bar", { "aria-label": "Pages of conversations" });
+	let state = listQuery(query);
+	const get = (key) => state.get(key) ?? "", sort = get("sort");
+	const set = (key, value) => { keepFocus(); location.hash = address("", null, changed(state, { [key]: value })); };
+	const search = el("input", { type: "search", id: "search", placeholder: "Name, prompt, reason", value: get("q"), input: (event) => {
+		state = changed(state, { q: event.target.value });
+		history.replaceState(null, "", address("", null, state));
+		draw();
+	} });
+	const select = (label, key, options) => el("label", label, " ", el("select", { id: key, change: (event) => set(key, event.target.value) },
+		options.map(([value, text = value]) => el("option", { value, selected: value === get(key) }, text))));
+	const byScore = (it) => {
+		const up = `e.${it.name}`, down = `-${up}`, next = sort === up ? down : sort === down ? "" : up;
+		return el("th", { scope: "col", "aria-sort": sort === up ? "ascending" : sort === down ? "descending" : null },
+			button(it.name, () => set("sort", next), { id: up, class: "plain mono" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
+	};
+	function draw() {
+		const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(get("page"), 10) || 1));
+		status.textContent = !C.count ? "There are no conversations in this run." : !rows.length ? "No conversation matches."
+			: `${count(rows.length)} of ${many(C.count, "conversation")}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
+		body.replaceChildren(...rows.slice((page - 1) * ROWS, page * ROWS).map((at) => row(
+			[caseLink(at, state), changes.has(at) && [" ", badge(changes.get(at))], flaky.has(at) && [" ", badge("flaky")]],
+			el("td.words", [C.prompt, C.why].map((it) => it?.[at] && el("div.one-line", { dir: "auto" }, it[at]))), ...E.map((it) => scoreCell(it, at)))));
+		const turn = (label, to) => button(label, () => set("page", to), { id: label, disabled: to < 1 || to > pages });
+		pager.replaceChildren();
+		if (pages > 1) add(pager, [turn("Previous", page - 1), `page ${page} of ${pages}`, turn("Next", page + 1)]);
+	}
+	draw();
+	const sorts = Object.entries(ORDERS).filter(([key]) => !/^[tl]/.test(key) || C[key]);
+	if (!Object.hasOwn(ORDERS, sort)) sorts.push([sort, "By a score"]);
+	return card("Conversations",
+		el("div.bar", { role: "search" }, el("label", "Find ", search),
+			el("div.group", { role: "group", "aria-label": "Outcome" }, FILTERS.map(([key, label]) =>
+				button(label, () => set("only", key), { id: `only-${key}`, "aria-pressed": String(get("only") === key) }))),
+			E.length > 1 && select("of", "by", [["", "any evaluator"], ...E.map((it) => [it.name])]),
+			slices.map((it) => select(it.name, `s.${it.name}`, [["", "all"], ...it.values.map((value) => [value])])), select("Sort", "sort", sorts),
+			address("", null, state).length > 2 && link("Clear", "")),
+		status, table("Scores of conversations by evaluator", ["Conversation", "First prompt, and why it failed", ...E.map(byScore)], body, ".list"), pager);
 }
 
 // Overview.
@@ -156,84 +145,74 @@ const because = (gate) => gate.undecided ?? `the whole interval ${gate.verdict =
 const item = (mark, ...children) => el("li", mark, el("div", children));
 const claims = (isShown) => (compared?.evaluators ?? []).flatMap((by) => by.claims.filter(isShown).map((it) => item(verdict(it.verdict), evaluatorLink(by.name), ` ${it.claim}: ${it.reason}`)));
 function attention() {
-  const items = [], more = (...parts) => items.push(item(...parts));
-  const ofGates = (name) => D.gates.filter((it) => it.verdict === name).forEach((it) =>
-    more(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
-  ofGates("fail");
-  items.push(...claims((it) => it.verdict !== "pass"));
-  const [regressed, begun] = compared?.regressed ?? [];
-  if (regressed) more(badge("regressed"), `${many(regressed, "case")} against ${baseName}, first `, caseLink(begun, beside));
-  for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}${below(it)}`);
-  ofGates("inconclusive");
-  const first = D.attention?.[0], by = E[first?.evaluator];
-  const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) => item(badge("error"), E[it.evaluator] && evaluatorLink(E[it.evaluator].name),
-    ` ${many(it.count, "time")}: ${it.headline ?? it.error_type}`, it.row != null && [" · ", caseLink(it.row)]))));
-  const failed = items.length ? el("ul.items", items) : !broken && el("p", C.count ? "No evaluation failed." : "Nothing was evaluated.");
-  return [el("div.two", failed && card("What needs attention", failed),
-    first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), below(by)]),
-      promptOf(first.row), prose(first.reason), first.repro && copyable(first.repro))), broken];
-}
-function counts() {
-  const all = ["passed", "failed", "errored", "not_evaluated", "not_run"].map((name) => [name, D.tally[name]]).filter(([, it]) => it);
-  const total = all.reduce((sum, [, it]) => sum + it, 0), words = all.map(([name, it]) => `${count(it)} ${kindOf(name)[2]}`).join(", ");
-  let end = 0;
-  const share = ([name, it]) => { const width = (it / total) * 1000; end += width; return el(`rect.${kindOf(name)[0]}`, { x: end - width, width: Math.max(2, width), height: 10 }); };
-  return total > 0 && el("section.card", { "aria-label": "Numbers of evaluations" }, figure(".share", [1000, 10], words, all.map(share)),
-    el("div.bar", all.map(([name, it]) => el("span", badge(name), " ", el("b", count(it)))), D.tally.errors_tolerated && el("span.soft", "errors are tolerated"),
-      el("span.soft", `of ${many(total, "evaluation")} of ${many(C.count, "conversation")}`)));
+	const items = [], more = (...parts) => items.push(item(...parts));
+	const ofGates = (name) => D.gates.filter((it) => it.verdict === name).forEach((it) =>
+		more(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
+	ofGates("fail");
+	items.push(...claims((it) => it.verdict !== "pass"));
+	const [regressed, begun] = compared?.regressed ?? [];
+	if (regressed) more(badge("regressed"), `${many(regressed, "case")} against ${baseName}, first `, caseLink(begun, beside));
+	for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}${below(it)}`);
+	ofGates("inconclusive");
+	const first = D.attention?.[0], by = E[first?.evaluator];
+	const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) =>
+		item(badge("error"), evaluatorLink(E[it.evaluator].name), ` ${many(it.count, "time")}: ${it.headline} · `, caseLink(it.row)))));
+	const failed = items.length ? el("ul.items", items) : !broken && el("p", C.count ? "No evaluation failed." : "Nothing was evaluated.");
+	return [el("div.two", failed && card("What needs attention", failed),
+		first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), below(by)]),
+			promptOf(first.row), prose(first.reason), first.repro && copyable(first.repro))), broken];
 }
 function evaluatorsTable() {
-  const rows = E.flatMap((it) => (gatesOf(it).length ? gatesOf(it) : [null]).map((gate) => [it, gate, gate ? gate.value != null && gate : it.mean]));
-  const lowest = Math.min(1, ...rows.flatMap(([, gate, shown]) => [shown ? shown.lower : 1, gate?.limit ?? 1])) - 0.02;
-  const axis = [lowest < 0.3 ? 0 : Math.floor(lowest * 10) / 10, 1];
-  return card("Evaluators", rows.length ? table("Evaluators with their gates and intervals", ["Evaluator", "Gate", "Mean and interval", "Verdict", "Scores", ...(compared ? [`Against ${baseName}`] : [])],
-    rows.map(([it, gate, shown]) => row([evaluatorLink(it.name), soft([it.kind, it.threshold != null && `threshold ${it.threshold}`].filter(Boolean).join(", "))],
-      gate ? [measure(gate), gate.confidence != null && soft(`${gate.confidence * 100} % confidence`)] : "each evaluation",
-      shown ? [plot(shown, axis, gate?.limit, ".limit", `${gate ? measure(gate) : "mean"}: ${interval(shown)}`), soft(`${interval(shown)} n = ${count(gate?.cases ?? it.cases)}${clusters(gate ?? it, it)}`)] : soft("no scores"),
-      [gate ? [verdict(gate.verdict), soft(because(gate))] : [badge(standing(it)), soft(results(it))], it.errors > 0 && soft(`broke ${many(it.errors, "time")}`)],
-      histogram(it), ...(compared ? [difference(compared.evaluators.find((one) => one.name === it.name) ?? {})] : []))), ".top") : el("p", "No evaluator was asked."));
+	const rows = E.flatMap((it) => (gatesOf(it).length ? gatesOf(it) : [null]).map((gate) => [it, gate, gate ? gate.value != null && gate : it.mean]));
+	const lowest = Math.min(1, ...rows.flatMap(([, gate, shown]) => [shown ? shown.lower : 1, gate?.limit ?? 1])) - 0.02;
+	const axis = [lowest < 0.3 ? 0 : Math.floor(lowest * 10) / 10, 1];
+	return card("Evaluators", rows.length ? table("Evaluators with their gates and intervals", ["Evaluator", "Gate", "Mean and interval", "Verdict", "Scores", ...(compared ? [`Against ${baseName}`] : [])],
+		rows.map(([it, gate, shown]) => row([evaluatorLink(it.name), soft([it.kind, it.threshold != null && `threshold ${it.threshold}`].filter(Boolean).join(", "))],
+			gate ? [measure(gate), gate.confidence != null && soft(`${gate.confidence * 100} % confidence`)] : "each evaluation",
+			shown ? [plot(shown, axis, gate?.limit, ".limit", `${gate ? measure(gate) : "mean"}: ${interval(shown)}`), soft(`${interval(shown)} n = ${count(gate?.cases ?? it.cases)}${clusters(gate ?? it, it)}`)] : soft("no scores"),
+			[gate ? [verdict(gate.verdict), soft(because(gate))] : [badge(standing(it)), soft(results(it))], it.errors > 0 && soft(`broke ${many(it.errors, "time")}`)],
+			histogram(it), ...(compared ? [difference(compared.evaluators.find((one) => one.name === it.name) ?? {})] : []))), ".top") : el("p", "No evaluator was asked."));
 }
 // Slices by the attribute that is chosen.
 function sliced(all, page, query, draw) {
-  const chosen = all.find((it) => it.name === query.get("slice")) ?? all[0];
-  return chosen && card("Slices", all.length > 1 && el("div.bar", all.map((it) => choice(it.name, it === chosen, page, null, changed(query, { slice: it.name })))), draw(chosen));
+	const chosen = all.find((it) => it.name === query.get("slice")) ?? all[0];
+	return chosen && card("Slices", all.length > 1 && el("div.bar", all.map((it) => choice(it.name, it === chosen, page, null, changed(query, { slice: it.name })))), draw(chosen));
 }
 const firstOf = (most, all, order) => all.length > most && soft(`the ${order} ${most} of ${count(all.length)}`);
 function sliceTable({ name, values, sums }) {
-  const share = ([passed, scored]) => numeric(scored ? `${((passed / scored) * 100).toFixed(1)} %` : "–", el("span.soft", ` ${passed}/${scored}`));
-  return [table(`Shares that passed by ${name}, worst first`, [name, numericHead("Conversations"), ...E.map((it) => numericHead(it.name))],
-    sums.map(([at, size, of]) => row(listLink(values[at], [[`s.${name}`, values[at]]]), numeric(count(size)), ...of.map(share)))), firstOf(20, values, "worst")];
+	const share = ([passed, scored]) => numeric(scored ? `${((passed / scored) * 100).toFixed(1)} %` : "–", el("span.soft", ` ${passed}/${scored}`));
+	return [table(`Shares that passed by ${name}, worst first`, [name, numericHead("Conversations"), ...E.map((it) => numericHead(it.name))],
+		sums.map(([at, size, of]) => row(listLink(values[at], [[`s.${name}`, values[at]]]), numeric(count(size)), ...of.map(share)))), firstOf(20, values, "worst")];
 }
 
 // Comparison.
 
-function changeLists(most, name) {
-  const chosen = compared.evaluators.filter((it) => !name || it.name === name), all = chosen.flatMap((by) => by.changes.map((it) => ({ by, ...it })));
-  const lists = Object.keys(KINDS).map((kind) => [kind, all.filter((it) => it.change === kind)]).filter(([, found]) => found.length);
-  return card(`Cases against ${baseName}`, el("div.two", lists.map(([kind, found]) => el("div", el("h3", badge(kind), ` ${count(found.length)}`),
-    table(`Cases: ${kind}`, ["Case", "Evaluator", numericHead("Scores")], found.slice(0, most).map((it) => row(it.row == null ? it.case : caseLink(it.row, beside, it.case),
-      el("span.mono", it.by.name), numeric(`${fixed(it.base, 2)} → `, tinted(it.new < it.base, it.new > it.base, fixed(it.new, 2)))))),
-    found.length > most && link(`all ${count(found.length)}`, "compare")))),
-    soft(`${many(chosen.reduce((sum, it) => sum + it.unchanged, 0), "result")} did not change.`));
+function changeLists(most) {
+	const all = compared.evaluators.flatMap((by) => by.changes.map((it) => ({ by, ...it })));
+	const lists = Object.keys(KINDS).map((kind) => [kind, all.filter((it) => it.change === kind)]).filter(([, found]) => found.length);
+	return card(`Cases against ${baseName}`, el("div.two", lists.map(([kind, found]) => el("div", el("h3", badge(kind), ` ${count(found.length)}`),
+		table(`Cases: ${kind}`, ["Case", "Evaluator", numericHead("Scores")], found.slice(0, most).map((it) => row(it.row == null ? it.case : caseLink(it.row, beside, it.case),
+			el("span.mono", it.by.name), numeric(`${fixed(it.base, 2)} → `, tinted(it.new < it.base, it.new > it.base, fixed(it.new, 2)))))),
+		found.length > most && link(`all ${count(found.length)}`, "compare")))),
+		soft(`${many(compared.evaluators.reduce((sum, it) => sum + it.unchanged, 0), "result")} did not change.`));
 }
 function comparison(_, query) {
-  const by = query.get("by") ?? "", numbers = ["Base → new", "p (Holm)", "Detectable loss", "Unchanged"].map(numericHead);
-  return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
-    compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
-    compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same: differences do not come from the agent."),
-    table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
-      numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
-    el("ul.items", claims(() => true)),
-    facts([["only in the base", compared.only_in_base], ["only in the new run", compared.only_in_new]])),
-    el("div.bar", "Of ", ["", ...compared.evaluators.map((it) => it.name)].map((name) => choice(name || "all evaluators", name === by, "compare", null, changed(query, { by: name })))),
-    changeLists(Infinity, by), sliced((compared.slices ?? []).map((it) => ({ name: it.by, ...it })), "compare", query, differencesBy)];
+	const numbers = ["Base → new", "p (Holm)", "Detectable loss", "Unchanged"].map(numericHead);
+	return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
+		compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
+		compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same: differences do not come from the agent."),
+		table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
+			numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
+		el("ul.items", claims(() => true)),
+		facts(members(compared, "only_in_base only_in_new"))),
+		changeLists(Infinity), sliced((compared.slices ?? []).map((it) => ({ name: it.by, ...it })), "compare", query, differencesBy)];
 }
 function differencesBy({ by, values, overlapping, left_out: leftOut }) {
-  const number = (it, kind) => it[kind] > 0 && [badge(kind), ` ${count(it[kind])} `];
-  return [table(`Differences by ${by}`, [by, "Evaluator", "Difference and interval", numericHead("Base → new"), "Cases that changed"], values.slice(0, 20).flatMap(({ value, conversations: size, evaluators }) =>
-    evaluators.map((it) => row([value ?? "(none)", soft(many(size, "conversation"))], evaluatorLink(it.name), [difference(it), it.too_few_cases && soft("too few cases to say")],
-      numeric(`${fixed(it.base)} → ${fixed(it.new)}`), ["regressed", "broke", "fixed"].map((kind) => number(it, kind))))), ".top"), firstOf(20, values, "largest"),
-    overlapping > 0 && soft(`${many(overlapping, "conversation")} with several values`), leftOut > 0 && soft(`${many(leftOut, "conversation")} with further values`)];
+	const number = (it, kind) => it[kind] > 0 && [badge(kind), ` ${count(it[kind])} `];
+	return [table(`Differences by ${by}`, [by, "Evaluator", "Difference and interval", numericHead("Base → new"), "Cases that changed"], values.slice(0, 20).flatMap(({ value, conversations: size, evaluators }) =>
+		evaluators.map((it) => row([value ?? "(none)", soft(many(size, "conversation"))], evaluatorLink(it.name), [difference(it), it.too_few_cases && soft("too few cases to say")],
+			numeric(`${fixed(it.base)} → ${fixed(it.new)}`), ["regressed", "broke", "fixed"].map((kind) => number(it, kind))))), ".top"), firstOf(20, values, "largest"),
+		overlapping > 0 && soft(`${many(overlapping, "conversation")} with several values`), leftOut > 0 && soft(`${many(leftOut, "conversation")} with further values`)];
 }
 
 // A case.
@@ -242,268 +221,261 @@ function differencesBy({ by, values, overlapping, left_out: leftOut }) {
 const exact = (_, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value) && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
 let unpacked = [-1, null];
 async function entryOf(at) {
-  const number = Math.floor(at / 16), node = document.getElementById(`block-${number}`);
-  if (!node) return null;
-  if (unpacked[0] !== number) {
-    const bytes = Uint8Array.from(atob(JSON.parse(node.textContent)), (it) => it.charCodeAt(0));
-    unpacked = [number, JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text(), exact)];
-  }
-  return unpacked[1].find((it) => it.number === at) ?? null;
+	const number = Math.floor(at / 16), node = document.getElementById(`block-${number}`);
+	if (!node) return null;
+	if (unpacked[0] !== number) {
+		const bytes = Uint8Array.from(atob(JSON.parse(node.textContent)), (it) => it.charCodeAt(0));
+		unpacked = [number, JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text(), exact)];
+	}
+	return unpacked[1].find((it) => it.number === at) ?? null;
 }
 // JSON text with sorted keys.
 function canonical(value) {
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? "null";
-  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}`;
+	if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+	if (!isObject(value)) return JSON.stringify(value) ?? "null";
+	return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}`;
 }
 // Longest common subsequence as pairs of indices, ends first; what is too long in between counts as different.
 function common(left, right, isEqual) {
-  let start = 0, endLeft = left.length, endRight = right.length;
-  const pairs = [], tail = [];
-  while (start < endLeft && start < endRight && isEqual(left[start], right[start])) pairs.push([start, start++]);
-  while (endLeft > start && endRight > start && isEqual(left[endLeft - 1], right[endRight - 1])) tail.unshift([--endLeft, --endRight]);
-  const rows = endLeft - start, columns = endRight - start, lengths = Array.from({ length: rows + 1 }, () => new Uint16Array(columns + 1));
-  if (rows * columns > 4e6) return [...pairs, ...tail];
-  for (let i = rows - 1; i >= 0; i--) {
-    for (let j = columns - 1; j >= 0; j--) {
-      lengths[i][j] = isEqual(left[start + i], right[start + j]) ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
-    }
-  }
-  for (let i = 0, j = 0; i < rows && j < columns;) {
-    if (isEqual(left[start + i], right[start + j])) pairs.push([start + i++, start + j++]);
-    else if (lengths[i + 1][j] >= lengths[i][j + 1]) i++;
-    else j++;
-  }
-  return [...pairs, ...tail];
+	let start = 0, endLeft = left.length, endRight = right.length;
+	const pairs = [], tail = [];
+	while (start < endLeft && start < endRight && isEqual(left[start], right[start])) pairs.push([start, start++]);
+	while (endLeft > start && endRight > start && isEqual(left[endLeft - 1], right[endRight - 1])) tail.unshift([--endLeft, --endRight]);
+	const rows = endLeft - start, columns = endRight - start, lengths = Array.from({ length: rows + 1 }, () => new Uint16Array(columns + 1));
+	if (rows * columns > 4e6) return [...pairs, ...tail];
+	for (let i = rows - 1; i >= 0; i--) {
+		for (let j = columns - 1; j >= 0; j--) {
+			lengths[i][j] = isEqual(left[start + i], right[start + j]) ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
+		}
+	}
+	for (let i = 0, j = 0; i < rows && j < columns;) {
+		if (isEqual(left[start + i], right[start + j])) pairs.push([start + i++, start + j++]);
+		else if (lengths[i + 1][j] >= lengths[i][j + 1]) i++;
+		else j++;
+	}
+	return [...pairs, ...tail];
 }
 const WORD = /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}_]+|[^]/gu;
 // Marks the words that the other text does not have, unless little is common.
 function marked(text, other, style) {
-  if (other == null || text === other || text.length + other.length > 1e5) return text;
-  const left = text.match(WORD) ?? [], right = other.match(WORD) ?? [], kept = new Set(common(left, right, (a, b) => a === b).map(([at]) => at));
-  if (kept.size < Math.min(left.length, right.length) * 0.3) return text;
-  const parts = [];
-  left.forEach((word, at) => { const is = kept.has(at); if (parts.at(-1)?.[0] === is) parts.at(-1)[1] += word; else parts.push([is, word]); });
-  return parts.map(([is, words]) => (is || !words.trim() ? words : el("mark" + style, words)));
+	if (other == null || text === other || text.length + other.length > 1e5) return text;
+	const left = text.match(WORD) ?? [], right = other.match(WORD) ?? [], kept = new Set(common(left, right, (a, b) => a === b).map(([at]) => at));
+	if (kept.size < Math.min(left.length, right.length) * 0.3) return text;
+	const parts = [];
+	left.forEach((word, at) => { const is = kept.has(at); if (parts.at(-1)?.[0] === is) parts.at(-1)[1] += word; else parts.push([is, word]); });
+	return parts.map(([is, words]) => (is || !words.trim() ? words : el("mark" + style, words)));
 }
-// Marks the arguments that the other call does not have.
-function callText(call, other, style) {
-  const theirs = other?.args ?? {};
-  const argument = ([key, it]) => {
-    const text = JSON.stringify(it), has = Object.hasOwn(theirs, key);
-    if (text.length > 2000) return [`${key}=`, prose(text, "", undefined, 1500)];
-    if (!other || (has && canonical(theirs[key]) === canonical(it))) return `${key}=${text}`;
-    const isText = typeof it === "string" && typeof theirs[key] === "string";
-    return has ? [`${key}=`, isText ? marked(text, JSON.stringify(theirs[key]), style) : el("mark" + style, text)] : el("mark" + style, `${key}=${text}`);
-  };
-  return [el("b", call.name), "(", Object.entries(call.args ?? {}).map((it, at) => [at > 0 && ", ", argument(it)]), ")"];
-}
+const argumentsOf = (call) => Object.entries(call?.args ?? {}).map(([key, it]) => `${key}=${JSON.stringify(it)}`).join(", ");
 // Calls of both sides, those of the same name next to each other.
 function aligned(calls, others) {
-  const rows = [];
-  let left = 0, right = 0;
-  for (const [i, j] of [...common(calls, others, (a, b) => a.name === b.name), [calls.length, others.length]]) {
-    while (left < i) rows.push([calls[left++]]);
-    while (right < j) rows.push([, others[right++]]);
-    if (i < calls.length) rows.push([calls[left++], others[right++]]);
-  }
-  return rows;
+	const rows = [];
+	let left = 0, right = 0;
+	for (const [i, j] of [...common(calls, others, (a, b) => a.name === b.name), [calls.length, others.length]]) {
+		while (left < i) rows.push([calls[left++]]);
+		while (right < j) rows.push([, others[right++]]);
+		if (i < calls.length) rows.push([calls[left++], others[right++]]);
+	}
+	return rows;
 }
 const SIDES = { golden: "Golden", base: "Base" };
 function callRow([call, other], response, side) {
-  const isSame = !side || (call && other && canonical(call.args ?? {}) === canonical(other.args ?? {})), isError = response?.status === "error";
-  const [sign, word, style] = isSame ? ["→", "called", ""] : !other ? ["+", "not expected", ".extra"] : !call ? ["−", "not called", ".absent"] : ["≠", "other arguments", ".differs"];
-  const shown = (it, theirs, mark) => el("div.code", it ? prose("", "", () => callText(it, theirs, mark)) : el("i", mark === ".ours" ? "not called" : "no such call"));
-  return el(`div.call${style}`, glyph(sign), spoken(`${word}: `), shown(call, other, ".ours"), side && shown(other, call, ".theirs"),
-    response && el(`div.code.output${isError ? ".down" : ""}`, glyph(isError ? "✗" : "⇒"), spoken(isError ? "error: " : "result: "),
-      prose(response.output || (response.response == null ? "" : JSON.stringify(response.response)), "", undefined, 1500)));
+	const isSame = !side || (call && other && canonical(call.args ?? {}) === canonical(other.args ?? {})), isError = response?.status === "error";
+	const [sign, word, style] = isSame ? ["→", "called", ""] : !other ? ["+", "not expected", ".extra"] : !call ? ["−", "not called", ".absent"] : ["≠", "other arguments", ".differs"];
+	const shown = (it, theirs, mark) => el("div.code", it ? [el("b", it.name), "(", prose(argumentsOf(it), "", (text) => marked(text, isSame || !theirs ? null : argumentsOf(theirs), mark), 3000, "span"), ")"] : el("i", mark === ".ours" ? "not called" : "no such call"));
+	return el(`div.call${style}`, glyph(sign), spoken(`${word}: `), shown(call, other, ".ours"), side && shown(other, call, ".theirs"),
+		response && el(`div.code.output${isError ? ".down" : ""}`, glyph(isError ? "✗" : "⇒"), spoken(isError ? "error: " : "result: "),
+			prose(response.output || (response.response == null ? "" : JSON.stringify(response.response)), "", undefined, 1500)));
 }
-function bubble(who, style, text, theirs, mark) {
-  return el(`div.said${style}`, el("span.who", who), text ? prose(text, "", (it) => marked(it, theirs == null ? theirs : withoutImages(theirs), mark)) : el("i", text === "" ? "an empty text" : "no answer"));
+// What a message has besides its text: images are shown after a click, addresses stay text.
+function attachment({ kind, media_type: type = kind, name, size: bytes, url, data }) {
+	const images = [];
+	withoutImages(data ?? "", images);
+	return el("div.group", el("span.soft", "[", [name, type, bytes != null && size(bytes), url].filter(Boolean).join(", "), "]"), images);
+}
+function bubble(who, style, text, attachments, theirs, mark) {
+	return el(`div.said${style}`, el("span.who", who), text ? prose(text, "", (it) => marked(it, theirs == null ? theirs : withoutImages(theirs), mark))
+		: !attachments && el("i", text === "" ? "an empty text" : "no answer"), attachments?.map(attachment));
 }
 function turnCard(turn, other, at, of, evaluations, side) {
-  const { tool_calls: calls = [], tool_responses: all = [] } = turn?.intermediate_steps ?? {}, { tool_calls: others = [] } = other?.intermediate_steps ?? {}, responses = [...all];
-  const responseOf = (call) => {
-    const index = call ? responses.findIndex((it) => (call.id != null && it.id != null ? it.id === call.id : it.name === call.name)) : -1;
-    return index < 0 ? null : responses.splice(index, 1)[0];
-  };
-  const low = evaluations.filter((it) => it.per_invocation_scores?.length > 1 && it.per_invocation_scores[at] != null && it.per_invocation_scores[at] < it.threshold);
-  const rows = aligned(calls, others), ours = turn?.final_response, theirs = other?.final_response, name = `Turn ${at + 1} of ${of}`;
-  return el("article.turn", { "aria-label": name },
-    el("h3", name, low.map((it) => el("span.badge.fail", glyph("✗ "), `${it.name} ${fixed(it.per_invocation_scores[at], 2)}`))),
-    turn ? bubble("User", ".user", turn.user_content, other?.user_content, ".ours") : el("p.down", `Only ${side === "golden" ? "the golden case" : "the base"} has this turn.`),
-    other && turn?.user_content !== other.user_content && bubble(`User, ${SIDES[side].toLowerCase()}`, ".user.other", other.user_content, turn?.user_content, ".theirs"),
-    rows.length > 0 && el(side ? "div.both" : "div", side && el("div.call.soft", el("span"), el("span", "Called"), el("span", SIDES[side])), rows.map((pair) => callRow(pair, responseOf(pair[0]), side))),
-    responses.map((it) => callRow([{ name: it.name }], it)),
-    el(other ? "div.answers" : "div", turn && bubble("Agent", "", ours, theirs, ".ours"), other && (theirs != null || side === "base") && bubble(`${SIDES[side]} answer`, ".other", theirs, ours, ".theirs")));
+	const { tool_calls: calls = [], tool_responses: all = [] } = turn?.intermediate_steps ?? {}, { tool_calls: others = [] } = other?.intermediate_steps ?? {}, responses = [...all];
+	const responseOf = (call) => {
+		const index = call ? responses.findIndex((it) => (call.id != null && it.id != null ? it.id === call.id : it.name === call.name)) : -1;
+		return index < 0 ? null : responses.splice(index, 1)[0];
+	};
+	const low = evaluations.filter((it) => it.per_invocation_scores?.length > 1 && it.per_invocation_scores[at] != null && it.per_invocation_scores[at] < it.threshold);
+	const rows = aligned(calls, others), ours = turn?.final_response, theirs = other?.final_response, name = `Turn ${at + 1} of ${of}`;
+	return el("article.turn", { "aria-label": name },
+		el("h3", name, low.map((it) => el("span.badge.fail", glyph("✗ "), `${it.name} ${fixed(it.per_invocation_scores[at], 2)}`))),
+		turn ? bubble("User", ".user", turn.user_content, turn.user_attachments, other?.user_content, ".ours") : el("p.down", `Only ${side === "golden" ? "the golden case" : "the base"} has this turn.`),
+		other && turn?.user_content !== other.user_content && bubble(`User, ${SIDES[side].toLowerCase()}`, ".user.other", other.user_content, other.user_attachments, turn?.user_content, ".theirs"),
+		rows.length > 0 && el(side ? "div.both" : "div", side && el("div.call.soft", el("span"), el("span", "Called"), el("span", SIDES[side])), rows.map((pair) => callRow(pair, responseOf(pair[0]), side))),
+		responses.map((it) => callRow([{ name: it.name }], it)),
+		el(other ? "div.answers" : "div", turn && bubble("Agent", "", ours, turn.final_attachments, theirs, ".ours"), other && (theirs != null || side === "base") && bubble(`${SIDES[side]} answer`, ".other", theirs, other.final_attachments, ours, ".theirs")));
 }
 function transcript(entry, at, query) {
-  const recorded = entry?.transcript, golden = recorded?.expected_invocations, base = entry?.base?.transcript?.invocations, wanted = query.get("vs");
-  const lacks = (what) => [el("p", `The transcript of ${what} is not in the report.`), !D.foreign && soft("`evaluator run --transcripts all` stores all of them.")];
-  if (!recorded) {
-    return card("Conversation", lacks(base ? "the new run" : "this conversation"), base ? [el("p", "This is the base:"), base.map((it, turn) => turnCard(it, null, turn, base.length, entry.base.evaluations))] : notes());
-  }
-  const sides = { ...(golden?.length > 0 && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
-  const turns = recorded.invocations ?? [], others = sides[side] ?? [], of = Math.max(turns.length, others.length);
-  const see = (key, label) => choice(label, (side ?? "none") === key, "c", C.names[at], changed(query, { vs: key, page: query.get("page") ?? "" }));
-  return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", Object.keys(sides).map((key) => see(key, key)), see("none", "nothing")), entry.base && !base && lacks("the base"),
-    !of && el("p", "It has no turns."), Array.from({ length: of }, (_, turn) => turnCard(turns[turn], others[turn], turn, of, entry.evaluations, others[turn] ? side : null)));
+	const recorded = entry?.transcript, golden = recorded?.expected_invocations, base = entry?.base?.transcript?.invocations, wanted = query.get("vs");
+	const lacks = (what) => [el("p", `The transcript of ${what} is not in the report.`), !D.foreign && soft("`evaluator run --transcripts all` stores all of them.")];
+	if (!recorded) {
+		return card("Conversation", lacks(base ? "the new run" : "this conversation"), base ? [el("p", "This is the base:"), base.map((it, turn) => turnCard(it, null, turn, base.length, entry.base.evaluations))] : notes());
+	}
+	const sides = { ...(golden?.length > 0 && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
+	const turns = recorded.invocations ?? [], others = sides[side] ?? [], of = Math.max(turns.length, others.length);
+	const see = (key) => choice(key, (side ?? "none") === key, "c", C.names[at], changed(query, { vs: key, page: query.get("page") ?? "" }));
+	return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", [...Object.keys(sides), "none"].map(see)), entry.base && !base && lacks("the base"),
+		!of && el("p", "It has no turns."), Array.from({ length: of }, (_, turn) => turnCard(turns[turn], others[turn], turn, of, entry.evaluations, others[turn] ? side : null)));
 }
 // Details of another form are only shown as JSON.
 const ifShaped = (draw, it) => { try { return draw(it); } catch { return null; } };
 // What a judge said: votes and scores of rubrics.
 function judged({ name, details: { judge, overall_rubric_scores: overall = [], per_invocation: turns = [] } }) {
-  const cast = (vote) => ["positive", "negative", "no_score", "unreadable", "failed"].filter((key) => vote[key]).map((key) => `${vote[key]} ${key.replace("_", " ")}`).join(", ");
-  const rubrics = [...overall.map((it) => ["all turns", it]), ...turns.flatMap((turn, at) => turn.rubric_scores.map((it) => [`turn ${at + 1}`, it]))];
-  return [judge.votes.length > 0 && table(`Votes of ${name}`, ["Turn", "Votes", "Reason"], judge.votes.map((vote) => row([`${vote.turn + 1}`, vote.rubric && `, ${vote.rubric}`],
-    [cast(vote), vote.scores && soft(`scores ${vote.scores.join(", ")}`)], prose(vote.reason)))),
-    rubrics.length > 0 && table(`Rubrics of ${name}`, ["Rubric", numericHead("Score"), "Rationale"], rubrics.map(([where, it]) => row([it.rubric_id, soft(where)], numeric(fixed(it.score, 2)), prose(it.rationale)))),
-    judge.agreement != null && soft(`agreement of the votes ${fixed(judge.agreement, 2)}${judge.close ? ": one vote decided" : ""}`)];
+	const cast = (vote) => members(vote, "positive negative no_score unreadable failed").filter(([, it]) => it).map(([key, it]) => `${it} ${key.replace("_", " ")}`).join(", ");
+	const rubrics = [...overall.map((it) => ["all turns", it]), ...turns.flatMap((turn, at) => turn.rubric_scores.map((it) => [`turn ${at + 1}`, it]))];
+	return [judge.votes.length > 0 && table(`Votes of ${name}`, ["Turn", "Votes", "Reason"], judge.votes.map((vote) => row([`${vote.turn + 1}`, vote.rubric && `, ${vote.rubric}`],
+		[cast(vote), vote.scores && soft(`scores ${vote.scores.join(", ")}`)], prose(vote.reason)))),
+		rubrics.length > 0 && table(`Rubrics of ${name}`, ["Rubric", numericHead("Score"), "Rationale"], rubrics.map(([where, it]) => row([it.rubric_id, soft(where)], numeric(fixed(it.score, 2)), prose(it.rationale)))),
+		judge.agreement != null && soft(`agreement of the votes ${fixed(judge.agreement, 2)}${judge.close ? ": one vote decided" : ""}`)];
 }
 // What the judge was asked and replied, by turn.
 function asked(prompts, replies) {
-  const said = (who, text) => [soft(who), prose(text, ".pre")];
-  return [prompts.length > 0 && details("What the judge was asked", prompts.map(({ turn, name, messages }) =>
-    messages.map(({ role, text, parts }) => said(`turn ${turn + 1}, ${name}, ${role}${parts ? `, with ${many(parts, "part")}` : ""}`, text)))),
-  replies.length > 0 && details("What it replied", replies.map((it) => said(`turn ${it.turn + 1}, ${it.prompt}${it.model ? `, ${it.model}` : ""}`, it.text ?? it.error)))];
+	const said = (who, text) => [soft(who), prose(text, ".pre")];
+	return [prompts.length > 0 && details("What the judge was asked", prompts.map(({ turn, name, messages }) =>
+		messages.map(({ role, text, parts }) => said(`turn ${turn + 1}, ${name}, ${role}${parts ? `, with ${many(parts, "part")}` : ""}`, text)))),
+	replies.length > 0 && details("What it replied", replies.map((it) => said(`turn ${it.turn + 1}, ${it.prompt}${it.model ? `, ${it.model}` : ""}`, it.text ?? it.error)))];
 }
 // Results that the evaluation combines.
-function members({ name, details: it }) {
-  const all = [...(it.evaluators ?? []), ...(it.members ?? [])];
-  return all.length > 0 && table(`Parts of ${name}`, ["Part", "Outcome", numericHead("Score"), "Reason"],
-    all.map((one) => row(one.name, badge(isScored(one.status) ? one.status : "error"), numeric(fixed(one.score, 2)), prose(one.reason ?? one.rows?.map((it) => `${it.passed ? "✓" : "✗"} ${it.text}`).join("; ")))));
+function combined({ name, details: it }) {
+	const all = [...(it.evaluators ?? []), ...(it.members ?? [])];
+	return all.length > 0 && table(`Parts of ${name}`, ["Part", "Outcome", numericHead("Score"), "Reason"],
+		all.map((one) => row(one.name, badge(isScored(one.status) ? one.status : "error"), numeric(fixed(one.score, 2)), prose(one.reason ?? one.rows?.map((it) => `${it.passed ? "✓" : "✗"} ${it.text}`).join("; ")))));
 }
 function evaluation(it, base, prompts = []) {
-  const reasons = [...new Set([it.failure_reason, it.reason, it.difference].filter(Boolean))], low = (score) => score != null && score < it.threshold;
-  const rest = [it.duration_ns != null && time(it.duration_ns / 1e6), it.attempts > 1 && `${it.attempts} attempts`, it.containment && `contained by ${it.containment.executor}`,
-    it.target_proxy && many(it.target_proxy.call_count ?? 0, "call of models")];
-  return el("div.evaluation", el("h3", badge(it.outcome), evaluatorLink(it.name), isScored(it.outcome) && el("span.num", fixed(it.score), it.threshold != null && ` ${low(it.score) ? "<" : "≥"} ${it.threshold}`)),
-    reasons.map((text) => prose(text)), it.error && [el("p.down", el("b", it.error_type), ` ${it.headline ?? ""}`), prose(it.error, ".pre")],
-    it.outcome === "failed" && !reasons.length && soft("No reason is in the report."),
-    base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(members, it), ifShaped(judged, it),
-    ifShaped(() => asked(prompts, it.details?.judge?.replies ?? []), it),
-    it.warnings?.length > 0 && soft("Warnings: ", fact(it.warnings)), it.stderr && details("Standard error", prose(it.stderr, ".pre"), true),
-    it.per_invocation_scores?.length > 1 && soft("By turn: ", it.per_invocation_scores.map((score, at) => [at > 0 && ", ", el(low(score) ? "b.down" : "span", fixed(score, 2))])),
-    it.repeats?.length > 0 && soft("Repeats: ", it.repeats.map((one) => `${one.error ? "broke" : one.status.toLowerCase().replace("_", " ")} ${fixed(one.score, 2)}`).join(", ")),
-    isObject(it.details) && Object.keys(it.details).length > 0 && details("Details", prose(JSON.stringify(it.details, null, 2), ".pre")), soft(rest.filter(Boolean).join(" · ")), it.repro?.map(copyable));
+	const reasons = [...new Set([it.failure_reason, it.reason, it.difference].filter(Boolean))], low = (score) => score != null && score < it.threshold;
+	const rest = [it.duration_ns != null && time(it.duration_ns / 1e6), it.attempts > 1 && `${it.attempts} attempts`, it.containment && `contained by ${it.containment.executor}`,
+		it.target_proxy && many(it.target_proxy.call_count ?? 0, "call of models")];
+	return el("div.evaluation", el("h3", badge(it.outcome), evaluatorLink(it.name), isScored(it.outcome) && el("span.num", fixed(it.score), it.threshold != null && ` ${low(it.score) ? "<" : "≥"} ${it.threshold}`)),
+		reasons.map((text) => prose(text)), it.error && [el("p.down", el("b", it.error_type), ` ${it.headline ?? ""}`), prose(it.error, ".pre")],
+		it.outcome === "failed" && !reasons.length && soft("No reason is in the report."),
+		base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(combined, it), ifShaped(judged, it),
+		ifShaped(() => asked(prompts, it.details?.judge?.replies ?? []), it),
+		it.warnings?.length > 0 && soft("Warnings: ", fact(it.warnings)), it.stderr && details("Standard error", prose(it.stderr, ".pre"), true),
+		it.per_invocation_scores?.length > 1 && soft("By turn: ", it.per_invocation_scores.map((score, at) => [at > 0 && ", ", el(low(score) ? "b.down" : "span", fixed(score, 2))])),
+		it.repeats?.length > 0 && soft("Repeats: ", it.repeats.map((one) => `${one.error ? "broke" : one.status.toLowerCase().replace("_", " ")} ${fixed(one.score, 2)}`).join(", ")),
+		isObject(it.details) && Object.keys(it.details).length > 0 && details("Details", prose(JSON.stringify(it.details, null, 2), ".pre")), soft(rest.filter(Boolean).join(" · ")), it.repro?.map(copyable));
 }
 async function caseView(name, query) {
-  const at = [C.names, C.trace_id, C.eval_case_id, C.case].reduce((found, ids) => (found < 0 ? ids?.indexOf(name) ?? -1 : found), -1);
-  const list = listQuery(query), back = link("← Conversations", "", null, list);
-  if (at < 0) return [el("nav.bar", { "aria-label": "Back" }, back), card("There is no such case", el("p", "No conversation has the name ", el("b", { dir: "auto" }, name), "."))];
-  const rows = found(list), here = rows.indexOf(at), entry = await entryOf(at), { latency, tokens, counts: calls } = entry?.performance ?? {};
-  const to = (target, label, style) => (target == null ? el("span.soft", label) : el(`a.${style}`, { href: address("c", C.names[target], query) }, label));
-  const order = ["failed", "error", "not_evaluated", "passed"], evaluations = [...(entry?.evaluations ?? [])].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
-  const known = [["trace", C.trace_id?.[at]], ["golden case", C.eval_case_id?.[at]], ["case", C.case?.[at]], ["file", C.files?.[C.file?.[at]]], ["turns", C.turns?.[at]],
-    ["slowest turn", latency?.overall?.max != null && time(latency.overall.max)], ["model calls", calls?.llm_calls], ["tool calls", calls?.tool_calls],
-    ["tokens", tokens?.total > 0 && `${count(tokens.total_prompt)} in, ${count(tokens.total_output)} out`], ["recording", entry?.content],
-    ["cluster", entry?.cluster], ...Object.entries(entry?.labels ?? {}), ["against the base", changes.has(at) && badge(changes.get(at))],
-    ["failed turns", entry?.failed_turns], ["warnings", entry?.warnings]];
-  const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
-  return [el("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
-    here >= 0 && el("span.soft", `${count(here + 1)} of ${count(rows.length)}`)),
-    el("h2.title", C.names[at]), promptOf(at),
-    el("div.case-page", el("div", transcript(entry, at, query)), el("div",
-      card("Evaluations", entry ? evaluations.map((it) => evaluation(it, entry.base?.evaluations?.find((one) => one.name === it.name), entry.transcript?.prompts?.[it.name])) : bare()), card("This conversation", facts(known))))];
+	const at = [C.names, C.trace_id, C.eval_case_id, C.case].reduce((found, ids) => (found < 0 ? ids?.indexOf(name) ?? -1 : found), -1);
+	const list = listQuery(query), back = link("← Conversations", "", null, list);
+	if (at < 0) return [el("nav.bar", { "aria-label": "Back" }, back), card("There is no such case", el("p", "No conversation has the name ", el("b", { dir: "auto" }, name), "."))];
+	const rows = found(list), here = rows.indexOf(at), entry = await entryOf(at), latency = C.latency_ms?.[at];
+	const to = (target, label, style) => (target == null ? el("span.soft", label) : el(`a.${style}`, { href: address("c", C.names[target], query) }, label));
+	const order = ["failed", "error", "not_evaluated", "passed"], evaluations = [...(entry?.evaluations ?? [])].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
+	const known = [["trace", C.trace_id?.[at]], ["golden case", C.eval_case_id?.[at]], ["case", C.case?.[at]], ["file", C.files?.[C.file?.[at]]], ["turns", C.turns?.[at]],
+		["slowest turn", latency != null && time(latency)], ["tool calls", C.tool_calls?.[at]],
+		...members(entry?.performance ?? {}, "llm_calls input_tokens output_tokens"), ["recording", entry?.content], ["against the base", changes.has(at) && badge(changes.get(at))],
+		...Object.entries(entry?.labels ?? {}), ...members(entry ?? {}, "cluster failed_turns warnings")];
+	const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
+	return [el("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
+		here >= 0 && el("span.soft", `${count(here + 1)} of ${count(rows.length)}`)),
+		el("h2.title", C.names[at]), promptOf(at),
+		el("div.case-page", el("div", transcript(entry, at, query)), el("div",
+			card("Evaluations", entry ? evaluations.map((it) => evaluation(it, entry.base?.evaluations?.find((one) => one.name === it.name), entry.transcript?.prompts?.[it.name])) : bare()), card("This conversation", facts(known))))];
 }
 
 // Evaluators and run.
 
 function evaluatorCard(it, isChosen) {
-  const { usage } = it, times = it.times?.map(time), flickers = Object.keys(it.repeats ?? {}).length, digests = ["code", "settings", "environment"].filter((part) => isObject(it[part]) && Object.keys(it[part]).length);
-  return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), el("div.two",
-    el("div", facts([["kind", it.kind], ["contract", it.contract ?? (/^(code|linked)$/.test(it.kind) && "agentevals")],
-      ["runs in", it.executor ?? (it.kind === "code" && "a process that is not contained")], ["threshold", it.threshold], ["settings", Object.keys(it.settings ?? {}).join(", ")],
-      ["gates", gatesOf(it).map((gate) => el("div", verdict(gate.verdict), ` ${measure(gate)}`, soft(because(gate))))],
-      ["mean", it.mean && `${interval(it.mean)} of ${many(it.cases, "case")}${clusters(it, it)}`], ["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
-      ["pass rate, corrected", it.corrected_pass_rate ? interval(it.corrected_pass_rate) : it.uncorrected],
-      ["counted as 0", it.counted_as_zero > 0 && it.counted_as_zero], ["not run", it.not_run > 0 && it.not_run]]), histogram(it)),
-    el("div", facts([["time", times && `${times[0]} in all, median ${times[1]}, 95 % within ${times[2]}, longest ${times[3]}`],
-      ["calls of models", usage && `${count(usage.calls)}${usage.replayed ? `, ${count(usage.replayed)} of them replayed` : ""}; ${count(usage.input_tokens)} tokens in, ${count(usage.output_tokens)} out`],
-      ["cost", usage?.cost != null && `${count(usage.cost)} ${D.run.judges?.currency ?? ""}`], ["flickers", flickers ? `repeats of ${many(flickers, "conversation")} disagree` : null],
-      ["agent flickers", it.mixed && `${many(it.mixed, "case")} pass in one conversation and fail in another`],
-      ["containment", it.containment], ["fingerprint", it.fingerprint ?? "none"]]),
-      digests.map((part) => details(`${part}: ${many(Object.keys(it[part]).length, "digest")}`, facts(it[part]))))),
-  el("div.bar", [["failed", it.failed], ["broke", it.errors], ["none", it.not_evaluated, "not evaluated"]].map(([key, number, label = key]) =>
-    number > 0 && listLink(`${count(number)} ${label}`, { only: key, by: it.name }))));
+	const { usage } = it, times = it.times?.map(time), flickers = Object.keys(it.repeats ?? {}).length, digests = ["code", "settings", "environment"].filter((part) => isObject(it[part]) && Object.keys(it[part]).length);
+	return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), el("div.two",
+		el("div", facts([["kind", it.kind], ["contract", it.contract ?? (/^(code|linked)$/.test(it.kind) && "agentevals")],
+			["runs in", it.executor ?? (it.kind === "code" && "a process that is not contained")], ["threshold", it.threshold], ["settings", Object.keys(it.settings ?? {}).join(", ")],
+			["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
+			["pass rate, corrected", it.corrected_pass_rate ? interval(it.corrected_pass_rate) : it.uncorrected],
+			...members(it, "counted_as_zero not_run")]), histogram(it)),
+		el("div", facts([["time", times && `${times[0]} in all, median ${times[1]}, 95 % within ${times[2]}, longest ${times[3]}`],
+			["calls of models", usage && `${count(usage.calls)}${usage.replayed ? `, ${count(usage.replayed)} of them replayed` : ""}; ${count(usage.input_tokens)} tokens in, ${count(usage.output_tokens)} out`],
+			["cost", usage?.cost != null && `${count(usage.cost)} ${D.run.judges?.currency ?? ""}`], ["flickers", flickers ? `repeats of ${many(flickers, "conversation")} disagree` : null],
+			["agent flickers", it.mixed && `${many(it.mixed, "case")} pass in one conversation and fail in another`],
+			["containment", it.containment], ["fingerprint", it.fingerprint ?? "none"]]),
+			digests.map((part) => details(`${part}: ${many(Object.keys(it[part]).length, "digest")}`, facts(it[part]))))),
+	el("div.bar", [["failed", it.failed], ["broke", it.errors], ["none", it.not_evaluated, "not evaluated"]].map(([key, number, label = key]) =>
+		number > 0 && listLink(`${count(number)} ${label}`, { only: key, by: it.name }))));
 }
 function run() {
-  const all = Object.entries({ ...D.run, trace_files: C.files, base: compared?.base_run });
-  return [card("Run", facts(all.filter(([, it]) => !isObject(it)))), all.filter(([, it]) => isObject(it) && Object.keys(it).length).map(([name, it]) => card(name[0].toUpperCase() + name.slice(1).replaceAll("_", " "), fact(it)))];
+	const all = Object.entries({ ...D.run, trace_files: C.files, base: compared?.base_run });
+	return [card("Run", facts(all.filter(([, it]) => !isObject(it)))), all.filter(([, it]) => isObject(it) && Object.keys(it).length).map(([name, it]) => card(name[0].toUpperCase() + name.slice(1).replaceAll("_", " "), fact(it)))];
 }
 
 // The frame.
 
-const PAGES = { "": ["Overview", (_, query) => [attention(), counts(), evaluatorsTable(), compared && changeLists(6), E.length > 0 && sliced(slices, "", query, sliceTable), conversations(query)]],
-  ...(compared && { compare: ["Comparison", comparison] }),
-  evaluators: ["Evaluators", (name) => (E.length ? E.map((it) => evaluatorCard(it, it.name === name)) : card("Evaluators", el("p", "No evaluator was asked.")))], run: ["Run", run] };
+const PAGES = { "": ["Overview", (_, query) => [attention(), evaluatorsTable(), compared && changeLists(6), E.length > 0 && sliced(slices, "", query, sliceTable), conversations(query)]],
+	...(compared && { compare: ["Comparison", comparison] }),
+	evaluators: ["Evaluators", (name) => (E.length ? E.map((it) => evaluatorCard(it, it.name === name)) : card("Evaluators", el("p", "No evaluator was asked.")))], run: ["Run", run] };
 const main = el("main", { id: "main", tabindex: "-1" });
 const links = Object.entries(PAGES).map(([page, [label]]) => link(label, page));
 let keysWork = true;
 const keyNames = Object.entries(PAGES).map(([, [label]]) => [label[0].toLowerCase(), label.toLowerCase()]);
 const help = el("dialog", { "aria-labelledby": "keys" }, el("h2", { id: "keys" }, "Keys"),
-  facts([["j, k", "next, previous conversation"], ["/", "find"], ["Esc", "back to the list"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
-  el("p", el("label", el("input", { type: "checkbox", checked: true, change: (event) => { keysWork = event.target.checked; } }), " Single keys work")), button("Close", () => help.close()));
+	facts([["j, k", "next, previous conversation"], ["/", "find"], ["Esc", "back to the list"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
+	el("p", el("label", el("input", { type: "checkbox", checked: true, change: (event) => { keysWork = event.target.checked; } }), " Single keys work")), button("Close", () => help.close()));
 const openHelp = () => help.showModal();
 // What decided the run comes first.
 const [decision, numbers] = D.sentence.split(/; (?=\d+ passed, )/);
 const about = [...(D.labels ?? []).map((it) => it.join(" ")), many(C.count, "conversation"), many(E.length, "evaluator"), compared && `compared with ${baseName}`, D.run.started].filter(Boolean);
 document.body.prepend(
-  el("a.skip", { href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "Skip to the report"),
-  el("header", el("div.verdict", badge(D.verdict, ".large"), el("div", el("h1", { dir: "auto" }, decision), soft(numbers), soft(about.join(" · ")))),
-    D.problems?.length > 0 && el("div.problem", fact(D.problems)),
-    el("div.bar", el("nav.pages", { "aria-label": "Pages" }, links), button("Light or dark", toggle), button("Keys", openHelp))),
-  main,
-  el("footer", notes(), el("p", "Intervals: Clopper-Pearson for pass rates of cases with one conversation each and no clusters, else as if about two more cases (or clusters) had been seen at the worst end (bounded_mean). ",
-    compared && "p: sign flips or McNemar's test, adjusted by Holm; it decides nothing. ", `This file loads nothing; made by ${D.made_by}${D.foreign ? ` from results of ${D.foreign}` : ""}.`)),
-  help);
+	el("a.skip", { href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "Skip to the report"),
+	banner(decision, [soft(numbers), soft(about.join(" · "))], D.problems?.length > 0 && el("div.problem", fact(D.problems)),
+		el("div.bar", el("nav.pages", { "aria-label": "Pages" }, links), theme(), button("Keys", openHelp))),
+	main,
+	footer(notes(), "Intervals: Clopper-Pearson for pass rates of cases with one conversation each and no clusters, else as if about two more cases (or clusters) had been seen at the worst end (bounded_mean). ",
+		compared && "p: sign flips or McNemar's test, adjusted by Holm; it decides nothing. "),
+	help);
 
 let focusOn = null, drawn = 0;
 // Keeps the focus on the same element of the next page.
 function keepFocus() { focusOn = document.activeElement?.id; }
 async function show() {
-  const turn = ++drawn, { page, name, query } = place(), known = Object.hasOwn(PAGES, page) ? page : "";
-  delete root.dataset.ready;
-  let content;
-  try {
-    content = await (page === "c" && name != null ? caseView : PAGES[known][1])(name, query);
-  } catch (error) {
-    content = card("This page cannot be shown", el("p", `The data of the report are damaged: ${error.message}`));
-  }
-  if (turn !== drawn) return;
-  main.replaceChildren();
-  add(main, content);
-  links.forEach((it) => (it.hash === address(known) ? it.setAttribute("aria-current", "page") : it.removeAttribute("aria-current")));
-  document.title = `${page === "c" && name != null ? `${name} · ` : ""}${D.verdict}: ${D.sentence}`;
-  const kept = focusOn && document.getElementById(focusOn);
-  focusOn = null;
-  if (kept) kept.focus({ preventScroll: true });
-  else {
-    if (drawn > 1) main.focus({ preventScroll: true });
-    scrollTo(0, 0);
-    main.querySelector(".chosen")?.scrollIntoView();
-  }
-  root.dataset.ready = "1";
+	const turn = ++drawn, { page, name, query } = place(), known = Object.hasOwn(PAGES, page) ? page : "";
+	delete root.dataset.ready;
+	let content;
+	try {
+		content = await (page === "c" && name != null ? caseView : PAGES[known][1])(name, query);
+	} catch (error) {
+		content = card("This page cannot be shown", el("p", `The data of the report are damaged: ${error.message}`));
+	}
+	if (turn !== drawn) return;
+	main.replaceChildren();
+	add(main, content);
+	links.forEach((it) => (it.hash === address(known) ? it.setAttribute("aria-current", "page") : it.removeAttribute("aria-current")));
+	document.title = `${page === "c" && name != null ? `${name} · ` : ""}${D.verdict}: ${D.sentence}`;
+	const kept = focusOn && document.getElementById(focusOn);
+	focusOn = null;
+	if (kept) kept.focus({ preventScroll: true });
+	else {
+		if (drawn > 1) main.focus({ preventScroll: true });
+		scrollTo(0, 0);
+		main.querySelector(".chosen")?.scrollIntoView();
+	}
+	root.dataset.ready = "1";
 }
 function step(by) {
-  if (place().page === "c") return main.querySelector(by > 0 ? "a.next" : "a.previous")?.click();
-  const rows = [...main.querySelectorAll("table.list a.case")], here = rows.indexOf(document.activeElement);
-  rows[Math.max(0, here + by)]?.focus();
+	if (place().page === "c") return main.querySelector(by > 0 ? "a.next" : "a.previous")?.click();
+	const rows = [...main.querySelectorAll("table.list a.case")], here = rows.indexOf(document.activeElement);
+	rows[Math.max(0, here + by)]?.focus();
 }
 async function find() {
-  if (!document.getElementById("search")) {
-    history.pushState(null, "", address("", null, listQuery(place().query)));
-    await show();
-  }
-  document.getElementById("search").select();
+	if (!document.getElementById("search")) {
+		history.pushState(null, "", address("", null, listQuery(place().query)));
+		await show();
+	}
+	document.getElementById("search").select();
 }
 const ACTIONS = { j: () => step(1), k: () => step(-1), t: toggle, "/": find, "?": openHelp };
 links.forEach((it) => { ACTIONS[it.textContent[0].toLowerCase()] = () => it.click(); });
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-  const isTyping = /^(INPUT|SELECT)$/.test(document.activeElement?.tagName), { page, query } = place();
-  if (event.key === "Escape") isTyping ? main.focus() : page && (location.hash = address("", null, listQuery(query)));
-  else if (!isTyping && keysWork && Object.hasOwn(ACTIONS, event.key)) { event.preventDefault(); ACTIONS[event.key](); }
+	if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+	const isTyping = /^(INPUT|SELECT)$/.test(document.activeElement?.tagName), { page, query } = place();
+	if (event.key === "Escape") isTyping ? main.focus() : page && (location.hash = address("", null, listQuery(query)));
+	else if (!isTyping && keysWork && Object.hasOwn(ACTIONS, event.key)) { event.preventDefault(); ACTIONS[event.key](); }
 });
 addEventListener("hashchange", show);
 show();

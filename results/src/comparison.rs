@@ -7,8 +7,8 @@ use std::{
 };
 
 use evaluator_statistics::{
-    Estimate, PowerOfMean, Refusal, Verdict, bounded_mean, holm, mcnemar, mean_t, noninferiority,
-    signflip_exact, signflip_mc,
+    Estimate, GateVerdict, PowerOfMean, Refusal, bounded_mean, holm, mcnemar, mean_t,
+    noninferiority, signflip_exact, signflip_mc,
 };
 use serde::Serialize;
 
@@ -224,19 +224,14 @@ pub struct ClaimResult {
     pub claim: String,
     /// The verdict.
     #[serde(serialize_with = "verdict")]
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// What it rests on.
     pub reason: String,
 }
 
 impl fmt::Display for ClaimResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.verdict {
-            Verdict::Pass => "PASS",
-            Verdict::Fail => "FAIL",
-            Verdict::Inconclusive => "INCONCLUSIVE",
-        };
-        write!(f, "{}: {word}, {}", self.claim, self.reason)
+        write!(f, "{}: {}, {}", self.claim, self.verdict.label(), self.reason)
     }
 }
 
@@ -298,11 +293,11 @@ impl Comparison {
 
     /// Returns the verdict of all claims together: they pass only if each does, and if no evaluator of the base is missing.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> GateVerdict {
         match (self.failed(), self.undecided()) {
-            (0, 0) => Verdict::Pass,
-            (0, _) => Verdict::Inconclusive,
-            _ => Verdict::Fail,
+            (0, 0) => GateVerdict::Pass,
+            (0, _) => GateVerdict::Inconclusive,
+            _ => GateVerdict::Fail,
         }
     }
 
@@ -314,13 +309,13 @@ impl Comparison {
     /// Returns the number of claims that fail.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.claims().filter(|(_, it)| it.verdict == Verdict::Fail).count() as u64
+        self.claims().filter(|(_, it)| it.verdict == GateVerdict::Fail).count() as u64
     }
 
     /// Returns the number of claims that are undecided, and of evaluators of the base that are missing.
     #[must_use]
     pub fn undecided(&self) -> u64 {
-        let undecided = self.claims().filter(|(_, it)| it.verdict == Verdict::Inconclusive);
+        let undecided = self.claims().filter(|(_, it)| it.verdict == GateVerdict::Inconclusive);
         (undecided.count() + self.missing_evaluators().len()) as u64
     }
 
@@ -405,12 +400,12 @@ impl Cases<'_> {
 
     /// A claim that passes is undecided if cases of the base are missing.
     fn unless_missing(&self, claim: ClaimResult, settings: &ComparisonSettings) -> ClaimResult {
-        if settings.allow_missing || self.missing.is_empty() || claim.verdict != Verdict::Pass {
+        if settings.allow_missing || self.missing.is_empty() || claim.verdict != GateVerdict::Pass {
             return claim;
         }
         let missing = counted(self.missing.len(), "case");
         ClaimResult {
-            verdict: Verdict::Inconclusive,
+            verdict: GateVerdict::Inconclusive,
             reason: format!(
                 "{missing} of the base are missing (--allow-missing); {}",
                 claim.reason
@@ -519,11 +514,11 @@ impl<'v> Scored<'v> {
 /// A claim about means that passes is undecided if cases broke: they are in no mean.
 fn unless_broken(claim: ClaimResult, changes: &[CaseChange]) -> ClaimResult {
     let broke = changes.iter().filter(|it| it.change == CaseChangeKind::Broke).count();
-    if broke == 0 || claim.verdict != Verdict::Pass {
+    if broke == 0 || claim.verdict != GateVerdict::Pass {
         return claim;
     }
     ClaimResult {
-        verdict: Verdict::Inconclusive,
+        verdict: GateVerdict::Inconclusive,
         reason: format!("{} broke; {}", counted(broke, "case"), claim.reason),
         ..claim
     }
@@ -604,7 +599,7 @@ fn no_worse(
     let decided = noninferiority(&base, &new, clusters, margin, settings.confidence);
     let Ok(decision) = decided else {
         let reason = "no case has a score in both runs".to_owned();
-        return ClaimResult { claim, verdict: Verdict::Inconclusive, reason };
+        return ClaimResult { claim, verdict: GateVerdict::Inconclusive, reason };
     };
     let Estimate { n, mean, interval, .. } = decision.estimate;
     let mut reason = format!(
@@ -613,7 +608,7 @@ fn no_worse(
         interval.upper,
         counted(n, "case")
     );
-    if decision.verdict == Verdict::Inconclusive {
+    if decision.verdict == GateVerdict::Inconclusive {
         match decision.needed {
             Some(needed) => {
                 reason.push_str(&format!(
@@ -636,9 +631,9 @@ fn no_regressions(comparison: &EvaluatorComparison) -> ClaimResult {
     };
     let [regressed, flaky, broke] = [Regressed, Flaky, Broke].map(cases);
     let verdict = match (regressed.len(), flaky.len() + broke.len()) {
-        (0, 0) => Verdict::Pass,
-        (0, _) => Verdict::Inconclusive,
-        _ => Verdict::Fail,
+        (0, 0) => GateVerdict::Pass,
+        (0, _) => GateVerdict::Inconclusive,
+        _ => GateVerdict::Fail,
     };
     let counted = |(cases, change): (Vec<&str>, CaseChangeKind)| {
         let count = format!("{} {}", cases.len(), change.as_str());
@@ -673,12 +668,8 @@ fn estimate<S: serde::Serializer>(
     members.serialize(serializer)
 }
 
-fn verdict<S: serde::Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Inconclusive => "inconclusive",
-    })
+fn verdict<S: serde::Serializer>(verdict: &GateVerdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.as_str())
 }
 
 #[cfg(test)]

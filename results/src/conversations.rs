@@ -21,14 +21,16 @@ use super::{
     EventContext, Partial, Status, Tally, TargetProxyReport,
     digest::Digest,
     encoding,
-    report::Header,
     run_file::{ConversationRecord, Reader, Span, Store, TranscriptRecord, kind},
-    run_warnings::RunWarnings,
-    totals::{EvaluatorScores, NotEvaluated, Place, Totals},
+    run_warnings::{Place, RunWarnings, Subjects},
+    totals::{EvaluatorScores, NotEvaluated, Totals},
 };
 
 /// Bytes of results in memory before they go to a temporary file: those of about a thousand conversations.
 pub const REPORT_MEMORY: usize = 1 << 20;
+
+/// Number of files that are read at the same time, each with an open file. There may be such a reader on each processor.
+const READERS: usize = 12;
 
 /// Number of conversations that are read together by another thread.
 const BATCH: usize = 64;
@@ -179,6 +181,11 @@ impl Collector {
         self.store().flush()
     }
 
+    /// Leaves out the conversations that were not added: they are of other parts of the run.
+    pub(super) fn keep_added(&mut self) {
+        self.inner.entries.retain(|entry| entry.length > 0);
+    }
+
     /// The conversations. Those that were not added cannot be read.
     #[must_use]
     pub fn finish(mut self) -> Conversations {
@@ -191,15 +198,15 @@ impl Collector {
         Conversations(Arc::new(self.inner))
     }
 
-    /// Takes the number of conversations and what its warnings are about from the header of the run.
-    pub(super) fn expect(&mut self, header: &Header) {
-        self.inner.entries.resize(header.conversations, MISSING);
-        self.set_warnings(header);
+    /// Sets the number of conversations, and what the warnings of the run are about.
+    pub(super) fn expect(&mut self, conversations: usize, subjects: Subjects) {
+        self.inner.entries.resize(conversations, MISSING);
+        self.set_subjects(subjects);
     }
 
-    /// Takes what the warnings of the run are about from its header.
-    pub(super) fn set_warnings(&mut self, header: &Header) {
-        self.inner.totals.run_warnings = RunWarnings::new(header);
+    /// Sets what the warnings of the run are about.
+    pub(super) fn set_subjects(&mut self, subjects: Subjects) {
+        self.inner.totals.run_warnings = RunWarnings::new(subjects);
     }
 
     /// Counts the conversations again if one was replaced.
@@ -238,9 +245,34 @@ impl Collector {
         self.inner.stores = vec![store];
     }
 
-    /// Continues in another store.
-    pub(super) fn push_store(&mut self, store: Store) {
+    /// Continues in another store. Returns its number.
+    pub(super) fn push_store(&mut self, store: Store) -> u32 {
         self.inner.stores.push(store);
+        u32::try_from(self.inner.stores.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Returns a line of a store.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub(super) fn line(&self, store: u32, span: Span) -> io::Result<Vec<u8>> {
+        self.inner.stores[store as usize].line(span)
+    }
+
+    /// Adds the line of a conversation to the last store, without counting it. Returns its position and its text.
+    ///
+    /// # Errors
+    ///
+    /// The report cannot be serialized.
+    pub(super) fn add_line(
+        &mut self,
+        number: usize,
+        report: &ConversationReport,
+    ) -> io::Result<(Span, Vec<u8>)> {
+        let record = ConversationRecord { number, conversation: report };
+        let span = self.store().add(kind::CONVERSATION, &record)?;
+        Ok((span, self.store().line(span)?))
     }
 
     /// The store that is added to.
@@ -269,9 +301,18 @@ impl Collector {
         Ok((record.number, ConversationReport { performance, ..report }))
     }
 
-    /// Counts a conversation that was read, whose number is that in its file.
-    pub(super) fn count_read(&mut self, number: usize, report: &ConversationReport) {
-        self.count(&Place::Number(self.inner.entries.len().saturating_add(number)), report);
+    /// Reads the line of a conversation.
+    ///
+    /// # Errors
+    ///
+    /// It is not that of a conversation.
+    pub(super) fn read_all(line: &[u8]) -> io::Result<ConversationReport> {
+        let record: ConversationRecord<ConversationReport> = serde_json::from_slice(line)?;
+        Ok(record.conversation)
+    }
+
+    /// Adds the values of a conversation of a file that is read, by its number in it.
+    pub(super) fn add_values(&mut self, number: usize, report: &ConversationReport) {
         self.values.add(number, report);
     }
 
@@ -280,15 +321,24 @@ impl Collector {
         self.values.end_part();
     }
 
-    /// Adds the conversation on this line of the last store, behind all others, without counting it.
-    pub(super) fn push(&mut self, line: Span) -> io::Result<()> {
-        let entry = self.entry(line)?;
-        self.inner.entries.push(entry);
-        Ok(())
+    /// Adds the conversation on a line of a store, behind all others, without counting it, and its transcript if there is one.
+    pub(super) fn push(
+        &mut self,
+        store: u32,
+        (start, length): (u64, u32),
+        transcript: Option<Span>,
+    ) {
+        if let Some(Span { start, length }) = transcript
+            && let Ok(length) = u32::try_from(length)
+        {
+            let number = self.inner.entries.len();
+            self.inner.transcripts.insert(number, Entry { start, length, store });
+        }
+        self.inner.entries.push(Entry { start, length, store });
     }
 
     /// Adds the transcript on this line of the last store.
-    pub(super) fn push_transcript(&mut self, number: usize, line: Span) -> io::Result<()> {
+    fn push_transcript(&mut self, number: usize, line: Span) -> io::Result<()> {
         let entry = self.entry(line)?;
         self.inner.transcripts.insert(number, entry);
         Ok(())
@@ -298,10 +348,6 @@ impl Collector {
         let length = u32::try_from(line.length).map_err(io::Error::other)?;
         let store = u32::try_from(self.inner.stores.len() - 1).map_err(io::Error::other)?;
         Ok(Entry { start: line.start, length, store })
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.inner.entries.len()
     }
 
     pub(super) fn partial(&self) -> Option<Partial> {
@@ -337,7 +383,7 @@ impl Conversations {
     /// The reports from this number on.
     #[must_use]
     pub fn iter_from(&self, next: usize) -> ConversationReports<'_> {
-        ConversationReports { inner: &self.0, reader: None, next, parts: Parts::All }
+        ConversationReports { inner: &self.0, readers: Vec::new(), next, parts: Parts::All }
     }
 
     /// The report of the conversation with this number, from 0; `None` beyond the last one.
@@ -466,8 +512,8 @@ impl Conversations {
 #[derive(Debug)]
 pub struct ConversationReports<'c> {
     inner: &'c Inner,
-    /// Reads the store with this number.
-    reader: Option<(u32, Reader<'c>)>,
+    /// Each reads the store with its number; the last one was used last.
+    readers: Vec<(u32, Reader<'c>)>,
     next: usize,
     parts: Parts,
 }
@@ -618,7 +664,7 @@ impl<'c> ConversationReports<'c> {
         first.into_iter().try_for_each(|report| each(report?))?;
         thread::scope(|scope| {
             let (give, take) = sync_channel(2);
-            let mut ahead = Self { reader: None, ..self };
+            let mut ahead = Self { readers: Vec::new(), ..self };
             let read = move || {
                 loop {
                     let batch: Vec<_> = ahead.by_ref().take(BATCH).collect();
@@ -667,9 +713,17 @@ impl<'c> ConversationReports<'c> {
             return Err(io::Error::other("it was never finished"));
         }
         let inner: &'c Inner = self.inner;
-        self.reader = self.reader.take().filter(|(store, _)| *store == entry.store);
-        let open = || (entry.store, Reader::new(&inner.stores[entry.store as usize]));
-        let (_, reader) = self.reader.get_or_insert_with(open);
+        let known = self.readers.iter().position(|(store, _)| *store == entry.store);
+        let reader = match known {
+            Some(place) => self.readers.remove(place),
+            None => (entry.store, Reader::new(&inner.stores[entry.store as usize])),
+        };
+        if self.readers.len() >= READERS {
+            self.readers.remove(0);
+        }
+        self.readers.push(reader);
+        let place = self.readers.len() - 1;
+        let (_, reader) = &mut self.readers[place];
         let line = reader.line(Span { start: entry.start, length: entry.length.into() })?;
         // At once, which is faster than string by string.
         str::from_utf8(line).map_err(io::Error::other)

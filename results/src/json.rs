@@ -262,7 +262,7 @@ fn gate(result: &GateResult) -> Value {
         ("evaluator", Some(gate.evaluator.as_str().into())),
         ("measure", Some(gate.measure.to_string().into())),
         ("limit", Some(Value::Float(gate.limit))),
-        ("verdict", Some(result.label().to_lowercase().into())),
+        ("verdict", Some(result.verdict.as_str().into())),
         ("cases", Some(count(found.map_or_else(|| taken.map_or(0, |it| it.0), |it| it.n as u64)))),
         ("clusters", found.filter(|it| it.units != it.n).map(|it| count(it.units as u64))),
         ("certified", gate.certified.then_some(Value::Bool(true))),

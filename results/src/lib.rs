@@ -77,7 +77,7 @@ pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
-pub use evaluator_statistics::{Estimate, Interval, Verdict};
+pub use evaluator_statistics::{Estimate, GateVerdict, Interval};
 pub use evaluators::{ClusterEffect, EvaluatorSums};
 pub use gate::{
     CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, RunningGate,

@@ -6,8 +6,8 @@ use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Comparison, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally,
-    Undecided, Verdict,
+    Balance, Comparison, Conversations, EvaluatorScores, Gate, GateVerdict, Inconclusive, Standing,
+    Tally, Undecided,
     error_type::CANCELLED,
     model::{
         ALL_EVALUATORS, ConversationReport, EvaluationReport, JudgeUsage, Partial, SuiteReport,
@@ -80,6 +80,12 @@ pub struct Report {
     pub by: Vec<String>,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
+    /// Whether parts of the run may be missing without notice, because that was asked for.
+    #[serde(skip)]
+    pub is_unchecked: bool,
+    /// What was noticed when parts of the run were read, and changes nothing about the results.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
     /// The suite whose cases are the conversations; `None` for a run over traces.
@@ -173,8 +179,8 @@ impl Report {
             missing_scores: self.missing_scores().len() as u64,
             missing_cases: self.missing_cases().len() as u64,
             gated_failures: self.gated_failures(),
-            failed_gates: decided(Verdict::Fail),
-            undecided_gates: decided(Verdict::Inconclusive),
+            failed_gates: decided(GateVerdict::Fail),
+            undecided_gates: decided(GateVerdict::Inconclusive),
             failed_claims: self.comparison.as_ref().map_or(0, Comparison::failed),
             undecided_claims: self.comparison.as_ref().map_or(0, Comparison::undecided),
             inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },

@@ -3,19 +3,38 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{
-    ConversationReport, EvaluationReport,
-    run_file::{EvaluatorEntry, RunHeader},
-    totals::Place,
-};
+use super::{ConversationReport, EvaluationReport};
+
+/// Place of a conversation in the order of the report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// That of a number.
+    Number(usize),
+    /// That of its trace id.
+    TraceId(Arc<str>),
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::Number(0)
+    }
+}
+
+/// What the warnings of a run are about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Subjects {
+    /// Attribute that identifies cases.
+    pub(super) case_key: Option<String>,
+    /// Attribute for clusters.
+    pub(super) cluster: Option<String>,
+    /// Evaluators whose repeats have to be equal, unless they ask models: programs.
+    pub(super) programs: Vec<String>,
+}
 
 /// Counts for the warnings of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunWarnings {
-    case_key: Option<String>,
-    cluster: Option<String>,
-    /// Evaluators whose repeats have to be equal, unless they ask models: programs.
-    programs: Vec<String>,
+    subjects: Subjects,
     /// Conversations that were read.
     conversations: usize,
     copied_spans: usize,
@@ -51,40 +70,27 @@ impl Found {
 }
 
 impl RunWarnings {
-    /// Creates the counts of a run with this header.
-    pub(super) fn new<R>(header: &RunHeader<R>) -> Self {
-        // How many conversations such a run reads in vain is chance.
-        let attribute = |key: &str| {
-            let value = header.settings.get(key).filter(|_| header.seed.is_none());
-            value.and_then(|it| it.as_str()).map(str::to_owned)
-        };
-        let is_program = |it: &&EvaluatorEntry| matches!(&*it.kind, "code" | "linked");
-        let programs = header.evaluators.iter().filter(is_program).map(|it| it.name.clone());
-        Self {
-            case_key: attribute("case_key"),
-            cluster: attribute("cluster"),
-            programs: programs.collect(),
-            ..Self::default()
-        }
+    /// Creates the counts for warnings about these.
+    pub(super) fn new(subjects: Subjects) -> Self {
+        Self { subjects, ..Self::default() }
     }
 
     /// Returns the same without its counts.
     pub(super) fn unset(&self) -> Self {
-        let Self { case_key, cluster, programs, .. } = self.clone();
-        Self { case_key, cluster, programs, ..Self::default() }
+        Self::new(self.subjects.clone())
     }
 
     /// Counts a conversation.
     pub(super) fn count(&mut self, place: &Place, conversation: &ConversationReport) {
         let trace_id = &conversation.trace_id;
         if conversation.dropped_copies > 0 {
-            self.copied_spans += conversation.dropped_copies;
+            self.copied_spans = self.copied_spans.saturating_add(conversation.dropped_copies);
             self.copies.add(place, trace_id);
         }
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {
             let is_doubtful = |it: &EvaluationReport| {
                 let asks_models = it.each_repeat().any(|it| it.target_proxy.is_some());
-                !asks_models && it.repeats_differ() && self.programs.contains(&it.name)
+                !asks_models && it.repeats_differ() && self.subjects.programs.contains(&it.name)
             };
             if is_doubtful(evaluation) {
                 let none = || (evaluation.name.clone(), Found::default());
@@ -96,13 +102,13 @@ impl RunWarnings {
         }
         self.conversations += 1;
         let has_several = |attribute: &String| conversation.several_values.contains(attribute);
-        if let (Some(key), None) = (&self.case_key, &conversation.eval_case_id) {
+        if let (Some(key), None) = (&self.subjects.case_key, &conversation.eval_case_id) {
             self.without_case += usize::from(conversation.case.is_none());
             if has_several(key) {
                 self.several_cases.add(place, trace_id);
             }
         }
-        if let Some(cluster) = &self.cluster {
+        if let Some(cluster) = &self.subjects.cluster {
             self.without_cluster += usize::from(conversation.cluster.is_none());
             if has_several(cluster) {
                 self.several_clusters.add(place, trace_id);
@@ -121,14 +127,14 @@ impl RunWarnings {
         }
         for (attribute, option, without, several, what) in [
             (
-                &self.case_key,
+                &self.subjects.case_key,
                 "--case-key",
                 self.without_case,
                 &self.several_cases,
                 "each of them is a case of its own",
             ),
             (
-                &self.cluster,
+                &self.subjects.cluster,
                 "--cluster",
                 self.without_cluster,
                 &self.several_clusters,

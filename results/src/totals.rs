@@ -1,12 +1,12 @@
 //! Counts of a report, collected while its conversations are written.
 
-use std::{collections::BTreeMap, mem, sync::Arc};
+use std::{collections::BTreeMap, mem};
 
 use evaluator_traces::conversation::{RunPerformance, RunSums};
 
 use super::{
     CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Tally,
-    run_warnings::RunWarnings,
+    run_warnings::{Place, RunWarnings},
 };
 
 /// Reason of an evaluation whose evaluator gives none.
@@ -14,22 +14,6 @@ const NO_REASON: &str = "the evaluator gives no reason";
 
 /// Number of reasons that are kept for each evaluator.
 const REASONS: usize = 10;
-
-/// Place of a conversation in the order of the report.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    /// That of a number.
-    Number(usize),
-    /// That of its trace id.
-    #[expect(dead_code, reason = "parts of filters have such places")]
-    TraceId(Arc<str>),
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        Self::Number(0)
-    }
-}
 
 /// Counts of all evaluations. Only [reasons](Totals::not_evaluated) may depend on the order in which conversations are
 /// counted.

@@ -18,8 +18,8 @@ use super::{BasePath, Settings, fault::Fault};
 /// Paths without access control.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
-/// Refuses requests without the token of the server, or, if it has none, those of web pages.
-pub(super) async fn admit(
+/// Refuses requests without the token of the server, or, if it has none, those of web pages. A middleware for axum.
+pub async fn admit(
     State(settings): State<Arc<Settings>>,
     request: Request,
     next: Next,

@@ -23,10 +23,13 @@ use super::{Refusal, Remarks, Service, Settings};
 
 /// Error response.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
-    pub(super) status: StatusCode,
-    pub(super) kind: &'static str,
-    pub(super) message: String,
+pub struct Fault {
+    /// Status.
+    pub status: StatusCode,
+    /// Kind of the error.
+    pub kind: &'static str,
+    /// What is wrong, and what to do about it.
+    pub message: String,
 }
 
 /// Format of an error response.
@@ -39,12 +42,14 @@ pub(super) enum ErrorFormat {
 }
 
 impl Fault {
-    pub(super) fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+    /// Creates an error response.
+    #[must_use]
+    pub fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, message: message.into() }
     }
 
     /// Returns the response to a request whose body is not read, except for its beginning.
-    pub(super) async fn refuse(self, request: Request) -> Response {
+    pub async fn refuse(self, request: Request) -> Response {
         let (head, body) = request.into_parts();
         let beginning = skim(&head.headers, body, Vec::new()).await;
         // Hosts send documents by POST only.
@@ -116,7 +121,7 @@ const BEGINNING: usize = 64 << 10;
 const PASSED_OVER: usize = 64 << 20;
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// Reads a whole body.
+/// Reads a whole body, which must not be compressed.
 ///
 /// # Errors
 ///
@@ -126,11 +131,6 @@ pub(super) async fn read_body(
     body: Body,
     settings: &Settings,
 ) -> Result<Vec<u8>, (Fault, Vec<u8>)> {
-    let limit = settings.body_limit;
-    let too_large = || {
-        let message = format!("the document is larger than the limit of {limit} bytes");
-        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
-    };
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
@@ -138,6 +138,24 @@ pub(super) async fn read_body(
         let fault = Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed", message);
         return Err((fault, skim(headers, body, Vec::new()).await));
     }
+    read_encoded_body(headers, body, settings).await
+}
+
+/// Reads a whole body, which may be compressed, as it is.
+///
+/// # Errors
+///
+/// The fault, and the start of the body.
+pub async fn read_encoded_body(
+    headers: &HeaderMap,
+    body: Body,
+    settings: &Settings,
+) -> Result<Vec<u8>, (Fault, Vec<u8>)> {
+    let limit = settings.body_limit;
+    let too_large = || {
+        let message = format!("the document is larger than the limit of {limit} bytes");
+        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+    };
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
         return Err((too_large(), skim(headers, body, Vec::new()).await));

@@ -49,6 +49,8 @@ mod settings;
 mod token;
 
 pub use access::{Access, Remarks};
+pub use admission::admit;
+pub use fault::{Fault, read_encoded_body};
 pub use server::{Ended, Server};
 pub use service::{Answered, Offered, Refusal, Service, Unservable};
 pub use settings::{BasePath, BasePathError, Settings};

@@ -3,17 +3,17 @@
 use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::graceful::{GracefulShutdown, Watcher},
     service::TowerToHyperService,
 };
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
-    time::sleep,
+    time::{sleep, timeout},
 };
 use tokio_io_timeout::TimeoutWriter;
 
@@ -39,7 +39,7 @@ const HEAD: usize = 64 << 10;
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    settings: Settings,
+    settings: Arc<Settings>,
 }
 
 /// Result of a shutdown.
@@ -66,13 +66,19 @@ impl Server {
         };
         let (listener, address) =
             bound.await.map_err(|error| ServeError::Bind { address, error })?;
-        Ok(Self { listener, address, settings })
+        Ok(Self { listener, address, settings: Arc::new(settings) })
     }
 
     /// Returns the address, with the port that the system chose if none was given.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the settings.
+    #[must_use]
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
     }
 
     /// Serves until `stop` is cancelled. Requests in progress may finish within the grace period; then `running` is
@@ -84,16 +90,25 @@ impl Server {
         running: &Cancellation,
         on_access: impl Fn(&Access) + Send + Sync + 'static,
     ) -> Ended {
+        let settings = Arc::clone(&self.settings);
+        let places = Semaphore::new(settings.places.min(Semaphore::MAX_PERMITS));
+        let (metrics, on_access) = (Metrics::default(), Box::new(on_access));
+        let app = Arc::new(App { service, settings, places, metrics, on_access });
+        let ended = self.serve(router(Arc::clone(&app)), stop, running).await;
+        if let Some(app) = Arc::into_inner(app) {
+            app.service.close().await;
+        }
+        ended
+    }
+
+    /// Serves routes until `stop` is cancelled. Requests in progress may finish within the grace period; then `running` is
+    /// cancelled.
+    pub async fn serve(self, router: Router, stop: &Cancellation, running: &Cancellation) -> Ended {
         let Self { listener, settings, .. } = self;
-        let settings = Arc::new(settings);
         let (grace, room) = (
             settings.grace,
             Arc::new(Semaphore::new(settings.connections.min(Semaphore::MAX_PERMITS))),
         );
-        let places = Semaphore::new(settings.places.min(Semaphore::MAX_PERMITS));
-        let (metrics, on_access) = (Metrics::default(), Box::new(on_access));
-        let app = Arc::new(App { service, settings, places, metrics, on_access });
-        let router = router(Arc::clone(&app));
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
         loop {
@@ -101,17 +116,16 @@ impl Server {
                 () = stop.cancelled() => break,
                 Some(_) = connections.join_next() => {}
                 accepted = accept(&listener, &room) => if let Some((stream, room)) = accepted {
-                    let connection = connection(&router, &app, stream);
-                    let connection = graceful.watch(connection);
+                    let (router, settings) = (router.clone(), Arc::clone(&settings));
+                    let watcher = graceful.watcher();
                     connections.spawn(async move {
-                        // An error of a connection is a matter of its client.
-                        let _ = connection.await;
+                        connect(router, &settings, stream, watcher).await;
                         drop(room);
                     });
                 }
             }
         }
-        drop(listener);
+        drop((listener, router));
         let mut all_ended = std::pin::pin!(graceful.shutdown());
         let ended = tokio::select! {
             () = &mut all_ended => Ended::Finished,
@@ -126,10 +140,6 @@ impl Server {
             }
         }
         connections.shutdown().await;
-        drop(router);
-        if let Some(app) = Arc::into_inner(app) {
-            app.service.close().await;
-        }
         ended
     }
 }
@@ -157,17 +167,35 @@ async fn accept(
 /// A connection with a time limit for writing.
 type Io = TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>>;
 
-/// Returns a connection that breaks if the client does not accept a response for too long.
-fn connection(
-    router: &Router,
-    app: &App,
-    stream: TcpStream,
-) -> http1::Connection<Io, TowerToHyperService<Router>> {
+/// First bytes of a connection that speaks HTTP/2 without TLS, as clients of gRPC do.
+const HTTP2: &[u8] = b"PRI * HTTP/2.0";
+/// Time for them; a connection without any speaks HTTP/1.
+const FIRST_BYTES: Duration = Duration::from_secs(1);
+
+/// Serves a connection, which breaks if the client does not accept a response for too long.
+async fn connect(router: Router, settings: &Settings, stream: TcpStream, watcher: Watcher) {
+    let is_http2 = settings.http2 && speaks_http2(&stream).await;
     let mut stream = TimeoutWriter::new(stream);
-    stream.set_timeout(Some(app.settings.read_timeout));
-    http1::Builder::new()
+    stream.set_timeout(Some(settings.read_timeout));
+    let (io, service): (Io, _) = (TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    // An error of a connection is a matter of its client.
+    if is_http2 {
+        // It is for refusals, so that shutdown does not wait for it.
+        drop(watcher);
+        let _ = http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
+        return;
+    }
+    let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(app.settings.read_timeout)
+        .header_read_timeout(settings.read_timeout)
         .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router.clone()))
+        .serve_connection(io, service);
+    let _ = watcher.watch(connection).await;
+}
+
+/// Returns true if the first bytes of a connection are those of HTTP/2, which every client sends at once.
+async fn speaks_http2(stream: &TcpStream) -> bool {
+    let mut start = [0; HTTP2.len()];
+    let peeked = timeout(FIRST_BYTES, stream.peek(&mut start)).await;
+    peeked.is_ok_and(|peeked| peeked.is_ok()) && start == HTTP2
 }

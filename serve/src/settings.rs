@@ -26,6 +26,8 @@ pub struct Settings {
     pub base_path: Option<BasePath>,
     /// Token that requests must have; none by default, which is allowed on loopback addresses only.
     pub token: Option<Token>,
+    /// Whether requests may also come by HTTP/2 without TLS, e.g. to be refused; shutdown does not wait for them. `false` by default.
+    pub http2: bool,
 }
 
 impl Default for Settings {
@@ -39,6 +41,7 @@ impl Default for Settings {
             hosts: Vec::new(),
             base_path: None,
             token: None,
+            http2: false,
         }
     }
 }

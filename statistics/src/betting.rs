@@ -1,7 +1,7 @@
 //! Decisions that may be looked at after every value.
 
 use crate::{
-    gate::Verdict,
+    gate::GateVerdict,
     refusal::{Refusal, require, require_confidence, require_finite},
 };
 
@@ -30,7 +30,7 @@ pub struct Betting {
     variance: f64,
     above: f64,
     below: f64,
-    decided: Option<(Verdict, u64)>,
+    decided: Option<(GateVerdict, u64)>,
 }
 
 impl Betting {
@@ -60,7 +60,7 @@ impl Betting {
     /// # Errors
     ///
     /// The value is not finite, or not from 0 to 1. Nothing has changed.
-    pub fn observe(&mut self, value: f64) -> Result<Verdict, Refusal> {
+    pub fn observe(&mut self, value: f64) -> Result<GateVerdict, Refusal> {
         require_finite(&[value])?;
         require((0.0..=1.0).contains(&value), Refusal::Range)?;
         self.n += 1;
@@ -75,9 +75,9 @@ impl Betting {
         self.variance = (0.25 + self.squares) / (i + 1.0);
         if self.decided.is_none() {
             if self.above >= self.target {
-                self.decided = Some((Verdict::Pass, self.n));
+                self.decided = Some((GateVerdict::Pass, self.n));
             } else if self.below >= self.target {
-                self.decided = Some((Verdict::Fail, self.n));
+                self.decided = Some((GateVerdict::Fail, self.n));
             }
         }
         Ok(self.verdict())
@@ -85,8 +85,8 @@ impl Betting {
 
     /// Returns the verdict so far.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        self.decided.map_or(Verdict::Inconclusive, |(verdict, _)| verdict)
+    pub fn verdict(&self) -> GateVerdict {
+        self.decided.map_or(GateVerdict::Inconclusive, |(verdict, _)| verdict)
     }
 
     /// Returns the number of values with which the test decided.

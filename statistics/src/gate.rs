@@ -11,7 +11,7 @@ pub const MOST_CASES: u64 = 1_000_000;
 
 /// Outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum GateVerdict {
     /// The whole interval is at or above the limit.
     Pass,
     /// The whole interval is below the limit.
@@ -26,7 +26,7 @@ pub struct Decision {
     /// The estimate. Its interval is the one that decides.
     pub estimate: Estimate,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// The least number of cases at which the same sample, repeated, would decide. `None` if the gate has decided, with one
     /// unit, if the estimate is at the limit, and beyond [`MOST_CASES`].
     pub needed: Option<u64>,
@@ -41,7 +41,27 @@ pub enum GateKind {
     Rate,
 }
 
-impl Verdict {
+impl GateVerdict {
+    /// Returns the word for data: `pass`, `fail` or `inconclusive`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// Returns the word for text: `PASS`, `FAIL` or `INCONCLUSIVE`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::Inconclusive => "INCONCLUSIVE",
+        }
+    }
+
     fn of(interval: Interval, limit: f64) -> Self {
         if interval.lower >= limit {
             Self::Pass
@@ -150,11 +170,11 @@ pub(crate) fn decide(
     limit: f64,
     interval: impl Fn(f64) -> Interval,
 ) -> Decision {
-    let verdict = Verdict::of(estimate.interval, limit);
-    let is_open = verdict == Verdict::Inconclusive && estimate.units > 1;
+    let verdict = GateVerdict::of(estimate.interval, limit);
+    let is_open = verdict == GateVerdict::Inconclusive && estimate.units > 1;
     let decides = |cases: u64| {
         let times = cases as f64 / estimate.n as f64;
-        Verdict::of(interval(times), limit) != Verdict::Inconclusive
+        GateVerdict::of(interval(times), limit) != GateVerdict::Inconclusive
     };
     let needed = is_open.then(|| least(estimate.n as u64, decides)).flatten();
     Decision { estimate, verdict, needed }

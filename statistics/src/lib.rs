@@ -29,11 +29,11 @@
 //! fewer digits.
 //!
 //! ```
-//! use evaluator_statistics::{Verdict, gate_mean};
+//! use evaluator_statistics::{GateVerdict, gate_mean};
 //!
 //! // Five perfect scores do not show that the mean is at least 0.95.
 //! let decision = gate_mean(&[1.0; 5], None, 0.95, 0.95)?;
-//! assert_eq!(decision.verdict, Verdict::Inconclusive);
+//! assert_eq!(decision.verdict, GateVerdict::Inconclusive);
 //! assert_eq!(decision.needed, Some(92));
 //! # Ok::<(), evaluator_statistics::Refusal>(())
 //! ```
@@ -62,7 +62,7 @@ pub use bounded::{Estimate, Interval, bounded_mean};
 pub use corrected::{JudgeRates, LEAST_LABELS, LabelCounts};
 pub use distribution::{beta_quantile, binomial_cdf, normal_quantile, student_quantile};
 pub use gate::{
-    Decision, GateKind, MOST_CASES, Verdict, gate_mean, gate_rate, min_cases, noninferiority,
+    Decision, GateKind, GateVerdict, MOST_CASES, gate_mean, gate_rate, min_cases, noninferiority,
 };
 pub use paired::{PowerOfMean, SignFlips, holm, mcnemar, signflip_exact, signflip_mc};
 pub use proportion::clopper_pearson;

@@ -78,15 +78,17 @@ def evaluated(evaluator, metrics, directory):
 def interpreter(library):
     """Returns the interpreter of the newest environment with a library, which the run has used or made."""
     cache = os.environ.get("EVALUATOR_CACHE_DIR") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentevals"
-    found = pathlib.Path(cache).glob("venvs/*/lib/python*/site-packages/%s/__init__.py" % library)
-    newest = max(found, key=lambda file: file.stat().st_mtime)
-    return str(newest.parents[4] / "bin" / "python")
+    found = pathlib.Path(cache).glob("venvs/*/lib/python*/site-packages/%s" % library)
+    newest = max(found, key=lambda directory: directory.stat().st_mtime)
+    return str(newest.parents[3] / "bin" / "python")
 
 
 def direct(python, library, metrics, documents):
     """Returns the scores of direct calls: for each metric, the scores of each document."""
     # No telemetry here either, and a key that nothing uses.
-    environment = {**os.environ, "DEEPEVAL_TELEMETRY_OPT_OUT": "1", "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": "none"}
+    off = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "LANGSMITH_TRACING": "false", "RAGAS_DO_NOT_TRACK": "true"}
+    off |= {"OPIK_TRACK_DISABLE": "true", "OPIK_ANALYTICS_ENABLE": "false", "OPIK_SENTRY_ENABLE": "false"}
+    environment = {**os.environ, **off, "OPENAI_API_KEY": "none"}
     given = json.dumps({"metrics": metrics, "documents": documents})
     command = [python, str(HERE / "direct.py"), library]
     ran = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, check=True, env=environment)
@@ -138,4 +140,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -171,6 +171,74 @@ def pydantic_evals(name, args, document):
     return scores
 
 
+def opik(name, args, document):
+    import opik.evaluation.metrics
+
+    metric = getattr(opik.evaluation.metrics, name)(**args)
+    if name == "ConversationDegenerationMetric":
+        thread = []
+        for turn in document["invocations"]:
+            thread.append({"role": "user", "content": turn["user_content"]})
+            thread.append({"role": "assistant", "content": turn["final_response"]})
+        try:
+            # A high number is a bad conversation.
+            return [1.0 - metric.score(conversation=thread).value]
+        except opik.exceptions.MetricComputationError:
+            return "error"
+    if name in ("Equals", "LevenshteinRatio"):
+        score = lambda turn, golden: metric.score(output=turn["final_response"], reference=golden["final_response"]).value
+        return per_turn(document, score)
+    return [metric.score(output=turn["final_response"]).value for turn in document["invocations"]]
+
+
+def phoenix(name, args, document):
+    import phoenix.evals.metrics
+
+    if name == "exact_match":
+        texts = lambda turn, golden: {"output": turn["final_response"], "expected": golden["final_response"]}
+        return per_turn(document, lambda turn, golden: phoenix.evals.metrics.exact_match.evaluate(texts(turn, golden))[0].score)
+    evaluator = getattr(phoenix.evals.metrics, name)(**args)
+    return [evaluator.evaluate({"output": turn["final_response"]})[0].score for turn in document["invocations"]]
+
+
+def ragas(name, args, document):
+    import ragas.metrics.collections
+    from ragas.messages import AIMessage, HumanMessage, ToolCall
+    from ragas.metrics.collections import DistanceMeasure
+
+    args = dict(args)
+    if "distance_measure" in args:
+        args["distance_measure"] = DistanceMeasure(args["distance_measure"])
+    metric = getattr(ragas.metrics.collections, name)(**args)
+    if not name.startswith("ToolCall"):
+        texts = lambda turn, golden: {"response": turn["final_response"], "reference": golden["final_response"]}
+        return per_turn(document, lambda turn, golden: metric.score(**texts(turn, golden)).value)
+    calls = lambda turn: [ToolCall(name=call["name"], args=call["args"]) for call in turn["intermediate_steps"]["tool_calls"]]
+    scores = []
+    for turn, golden in pairs(document):
+        sample = [HumanMessage(content=turn["user_content"]), AIMessage(content=turn["final_response"], tool_calls=calls(turn))]
+        scores.append(metric.score(user_input=sample, reference_tool_calls=calls(golden)).value if golden else None)
+    return scores
+
+
+def strands_evals(name, args, document):
+    import strands_evals.evaluators
+    from strands_evals.types.evaluation import EvaluationData
+
+    evaluator = getattr(strands_evals.evaluators, name)(**args)
+
+    def score(turn, golden):
+        case = EvaluationData(
+            input=turn["user_content"],
+            actual_output=turn["final_response"],
+            expected_output=golden["final_response"] if golden else None,
+            actual_trajectory=[call["name"] for call in turn["intermediate_steps"]["tool_calls"]],
+        )
+        return evaluator.evaluate(case)[0].score
+
+    return per_turn(document, score) if name == "Equals" else [score(turn, golden) for turn, golden in pairs(document)]
+
+
 def main():
     library = sys.argv[1]
     given = json.load(sys.stdin)

@@ -4,9 +4,10 @@
 //
 // EVALUATOR is the program that writes the reports; DIRECTORY keeps them (default: a temporary one). CHROMIUM names the browser (default:
 // chromium on PATH). The packages of package.json have to be installed next to this file, or in the directory NODE_PACKAGES.
-// PARTS selects some of the parts at the end of this file. Every check that fails is printed; the exit code is 1 then.
+// PARTS selects some of the parts at the end of this file; PICTURES names a directory for a picture of every page, at both widths, in light
+// and dark. Every check that fails is printed; the exit code is 1 then.
 
-import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -80,12 +81,15 @@ report("recordings", {}, ["compare", "base.evalrun", "new.evalrun", "--no-regres
 // Images of an agent, of its user and of a tool. Everything that is no image of a known kind stays text.
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const GIF = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", SVG = btoa("<svg xmlns='http://www.w3.org/2000/svg' onload='window.__pwned=1'/>".repeat(3));
-const pictured = [{ id: "pictures", turns: [{ user: `Look: data:image/png;base64,${PIXEL} and https://example.invalid/a.png`, answer: `Drawn: data:image/svg+xml;base64,${SVG}`,
+const blob = (modality, mime_type, content) => ({ type: "blob", modality, mime_type, content });
+const pictured = [{ id: "parts", turns: [{ user: "What is this?", answer: "This.", shown: [blob("image", "image/png", PIXEL), { type: "uri", modality: "image", uri: "https://example.invalid/part.png" }, blob("audio", "audio/wav", btoa("sound"))],
+  drawn: [blob("image", "image/png", GIF), blob("image", "image/svg+xml", SVG), { type: "file", modality: "image", file_id: "file-7" }] }] },
+{ id: "pictures", turns: [{ user: `Look: data:image/png;base64,${PIXEL} and https://example.invalid/a.png`, answer: `Drawn: data:image/svg+xml;base64,${SVG}`,
   calls: [{ name: "draw", args: { like: btoa(atob(PIXEL) + "\0".repeat(3000)) }, result: { content: [{ type: "image", mimeType: "image/svg+xml", data: GIF }] } }] }] },
 ...PAYLOADS.map((text, at) => {
   // The beginning of an image and then something else; something else that is said to be an image; both.
   const fake = btoa(`\x89PNG\r\n\x1a\n\0${unescape(encodeURIComponent(text)).repeat(9)}`), wrong = btoa(unescape(encodeURIComponent(text)).repeat(9));
-  return { id: `picture-${at}`, turns: [{ user: `data:image/png;base64,${fake}`, answer: `data:text/html;base64,${wrong} data:image/png,${text} data:${text};base64,${fake}`, calls: [{ name: "draw", args: { wrong }, result: { type: "image", source: { media_type: text, data: fake } } }] }] };
+  return { id: `picture-${at}`, turns: [{ shown: [blob("image", text, fake), blob(text, "image/png", wrong), { type: "uri", modality: "image", uri: text }, { type: "file", file_id: text, mime_type: text }], user: `data:image/png;base64,${fake}`, answer: `data:text/html;base64,${wrong} data:image/png,${text} data:${text};base64,${fake}`, calls: [{ name: "draw", args: { wrong }, result: { type: "image", source: { media_type: text, data: fake } } }] }] };
 })];
 report("images", { "traces.jsonl": traces(pictured), "eval_config.yaml": config(builtin) }, ["run", "traces.jsonl", "--transcripts", "all"]);
 
@@ -97,6 +101,18 @@ report("judged", { "traces.jsonl": traces(judged), "replies.jsonl": [1, 1, 0, 1,
 // Labels of people for a run, every fifth of which disagrees.
 const labels = Array.from({ length: 60 }, (_, at) => `booking-${at},${(at * 7919) % 1000 < 100 !== (at % 5 === 0) ? "fail" : "pass"},Ana,"${PAYLOADS[at % PAYLOADS.length].replaceAll('"', '""').replaceAll("\0", "")}"\n`);
 report("agreement", { "labels.csv": `case,label,rater,comment\n${labels.join("")}` }, ["agree", "labels.csv", "../three-hundred/new.evalrun", "--min-kappa", "0.9"]);
+
+// A run that was cut off: the run file ends in the middle of a record.
+{
+  const whole = join(directory, "judged", "a.evalrun"), file = join(directory, "partial", "a.evalrun"), content = readFileSync(whole);
+  mkdirSync(join(directory, "partial"), { recursive: true });
+  writeFileSync(file, content.subarray(0, content.lastIndexOf(0x0a, content.length * 0.7) + 40));
+}
+report("partial", {}, ["report", "a.evalrun"]);
+
+// Damaged conversations, and what an evaluator notices.
+report("mutation", { "traces.jsonl": traces(bookings(20, 0)), "always.py": "print('{\"score\": 1}')\n", "eval_config.yaml": config(`${builtin}  - {name: always, type: code, path: always.py}\n`), "golden.json": evalSet(bookings(20, 0).map((it) => it.golden)) },
+  ["mutate", "traces.jsonl", "-e", "golden.json", "--sample", "30"]);
 
 // ---- The browser.
 
@@ -119,7 +135,7 @@ async function open(name, { hash = "", width = 1400, scheme = "light", bypass = 
   return page;
 }
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[\w+/]+=*$/;
-const RESULTS = ["agreement"];
+const RESULTS = ["agreement", "mutation"];
 const ready = (page) => page.waitForFunction(() => document.documentElement.dataset.ready === "1", { timeout: 30000 });
 async function go(page, hash) {
   await page.evaluate((it) => { if (location.hash !== it && document.querySelector("nav.pages")) { delete document.documentElement.dataset.ready; location.hash = it; } }, hash);
@@ -293,6 +309,14 @@ async function hard() {
 async function images() {
   const page = await open("images"), all = await names(page);
   await go(page, caseHash(all[0]));
+  const parts = await page.$$eval(".said .group > .soft", (all) => all.map((it) => it.textContent));
+  check(parts.join() === "[image/png, 1 KB],[image, https://example.invalid/part.png],[audio/wav, 1 KB],[image/gif, 1 KB],[image/svg+xml, 1 KB],[file-7, image]", `each part has its type and size: ${parts.join()}`);
+  const buttonsOf = await page.$$eval(".said button", (all) => all.map((it) => it.textContent).join());
+  check(buttonsOf === "Show image (image/png, 1 KB),Show image (image/gif, 1 KB)" && (await page.$("img")) === null, `images of parts are shown after a click: ${buttonsOf}`);
+  await page.$$eval(".said button", (all) => all.forEach((it) => it.click()));
+  await page.waitForFunction(() => [...document.querySelectorAll("img")].every((it) => it.complete && it.naturalWidth === 1));
+  await isClean(page, "parts");
+  await go(page, caseHash(all[1]));
   const buttons = () => page.$$eval("article button", (all) => all.map((it) => it.textContent).filter((it) => it.startsWith("Show image")));
   check((await buttons()).join() === "Show image (image/png, 1 KB),Show image (image/png, 4 KB),Show image (image/gif, 1 KB)", `each image has a button: ${await buttons()}`);
   check((await page.$("img")) === null && /example\.invalid\/a\.png/.test(await text(page)) && (await text(page)).includes(`svg+xml;base64,${SVG}`), "no image is shown before, and others stay text");
@@ -302,7 +326,7 @@ async function images() {
   check(String(await page.$$eval("img", (all) => all.map((it) => it.naturalWidth))).replace(/^1,\d+,1$/, "shown") === "shown", `images are shown after a click: ${await page.$$eval("img", (all) => all.map((it) => [it.src.slice(0, 40), it.naturalWidth]))}`);
   await isClean(page, "images");
   for (const at of PAYLOADS.keys()) {
-    await go(page, caseHash(all[at + 1]));
+    await go(page, caseHash(all[at + 2]));
     check((await buttons()).every((it) => it.startsWith("Show image (image/png, ")) && (await buttons()).length >= 2, `picture ${at} is known by its first bytes: ${await buttons()}`);
     await page.$$eval("article button", (all) => all.forEach((it) => it.click()));
     await page.waitForFunction(() => [...document.querySelectorAll("img")].every((it) => it.complete));
@@ -327,6 +351,10 @@ async function results() {
   check(/Disagreements, the worst first/.test(await text(page)) && /Ana: /.test(await text(page)), "disagreements have what people say");
   await isClean(page, "agreement");
   await page.close();
+  const mutation = await open("mutation");
+  check(/always: 0 of 30 killed/.test(await mutation.title()) && /Damage of always by operator/.test(await text(mutation)), "damage is shown by evaluator");
+  await isClean(mutation, "mutation");
+  await mutation.close();
 }
 
 // ---- Text from outside.
@@ -383,7 +411,7 @@ async function attack(bypass) {
 // ---- For everyone, and on every screen.
 
 async function accessible() {
-  for (const name of ["six", "comparison", "recordings", "judged", "hard", "errors", "empty", ...RESULTS]) {
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "errors", "empty", "partial", ...RESULTS]) {
     for (const width of [1400, 400]) {
       for (const scheme of ["light", "dark"]) {
         const page = await open(name, { width, scheme, bypass: true });
@@ -391,6 +419,7 @@ async function accessible() {
         const [, , ...cases] = (await names(page)) ?? [];
         for (const hash of [...(await pagesOf(page)), ...cases.slice(0, 2).map(caseHash)]) {
           await go(page, hash);
+          if (name === "images") await page.$$eval("article button", (all) => all.forEach((it) => it.click()));
           const where = `${name} ${hash} at ${width} pixels, ${scheme}`;
           const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }).then((it) => it.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 150)}`)));
           check(found.length === 0, `axe, ${where}: ${found.join("; ")}`);
@@ -413,6 +442,24 @@ async function accessible() {
   check((await page.$eval("main", (it) => getComputedStyle(it).color)) !== before, "t changes light and dark");
   await page.close();
 }
+// Pictures for people to look at, which nothing checks.
+async function pictures() {
+  mkdirSync(process.env.PICTURES, { recursive: true });
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "errors", "empty", "partial", ...RESULTS]) {
+    for (const width of [1400, 400]) {
+      for (const scheme of ["light", "dark"]) {
+        const page = await open(name, { width, scheme });
+        const cases = name === "hard" || name === "images" ? ((await names(page)) ?? []).slice(0, 5).map(caseHash) : [];
+        for (const [at, hash] of [...new Set([...(await pagesOf(page)), ...cases])].entries()) {
+          await go(page, hash);
+          for (const it of await page.$$("article button")) if ((await it.evaluate((one) => one.textContent)).startsWith("Show image")) await it.click();
+          await page.screenshot({ path: join(process.env.PICTURES, `${name}-${at}-${width}-${scheme}.png`), fullPage: true, captureBeyondViewport: true });
+        }
+        await page.close();
+      }
+    }
+  }
+}
 // Figures, no checks: a machine that is busy is not a defect.
 async function figures() {
   const page = await browser.newPage();
@@ -434,7 +481,7 @@ async function figures() {
   await page.close();
 }
 
-const PARTS = { read, filter, keys, compare, repeated, print, hard, images, judge, results, accessible, figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
+const PARTS = { read, filter, keys, compare, repeated, print, hard, images, judge, results, accessible, ...(process.env.PICTURES && { pictures }), figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
 const only = process.env.PARTS?.split(",");
 for (const [name, part] of Object.entries(PARTS)) {
   if (only && !only.includes(name)) continue;

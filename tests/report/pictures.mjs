@@ -1,5 +1,6 @@
-// Draws the pictures of the HTML report, docs/picture/report-*.png: `node pictures.mjs EVALUATOR`. Needs what drive.mjs needs.
+// Draws the pictures of the HTML report, docs/picture/report-*.png: `node pictures.mjs EVALUATOR`. Needs what drive.mjs needs, and pngquant.
 
+import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -31,7 +32,9 @@ async function picture(name, file, hash, { width = 1100, height = 680, scheme = 
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(pathToFileURL(join(directory, file)).href + hash);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "1");
-  await page.screenshot({ path: join(import.meta.dirname, "../../docs/picture", `report-${name}.png`) });
+  const path = join(import.meta.dirname, "../../docs/picture", `report-${name}.png`);
+  await page.screenshot({ path });
+  execFileSync("pngquant", ["--force", "--strip", "--speed", "1", "--ext", ".png", "128", path]);
   await page.close();
 }
 const page = await browser.newPage();

@@ -44,6 +44,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("publish", &["protocol", "document", "launch", "hosts", "host"]),
     ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
+    ("receive", &["launch", "host", "serve"]),
     (
         "agentv",
         &["protocol", "json", "document", "traces", "launch", "models", "judging", "hosts", "host"],
@@ -53,7 +54,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv",
-            "html", "mutation",
+            "html", "mutation", "receive",
         ],
     ),
     ("examples", &["sdk"]),
@@ -110,6 +111,7 @@ const PUBLISHED: &[&str] = &[
     "host",
     "publish",
     "serve",
+    "receive",
     "agentv",
     "html",
     "cli",

@@ -32,12 +32,12 @@ pub(super) fn read(file: &Path, runner: &Runner) -> Result<Vec<Named>, String> {
         return Err(error.to_string());
     }
     let named = |number: usize| {
-        let conversation = traces.load(number).map_err(|error| error.to_string())?;
+        let conversation = traces.recordings.load(number).map_err(|error| error.to_string())?;
         let id = conversation.case_id.clone();
         let id = id.unwrap_or_else(|| conversation.trace_id.to_string());
         Ok((id, output(&conversation)))
     };
-    (0..traces.len()).map(named).collect()
+    (0..traces.recordings.len()).map(named).collect()
 }
 
 /// Returns what the agent did. What was not recorded is an error, not an empty answer.

@@ -17,6 +17,7 @@ use evaluator_host::{
     conversation::GroupBy,
     files::is_stdout,
     metric::MatchType,
+    report::run_file::Shard,
 };
 
 use super::{
@@ -137,8 +138,12 @@ pub(crate) struct RunArgs {
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
     #[arg(long, alias = "journal", value_name = "FILE", value_parser = writable)]
     pub(crate) save_run: Option<PathBuf>,
+    /// Evaluate only the I-th of N shares of the conversations, and save them for `evaluator report`, which is given all shares.
+    /// Nothing is reported or decided before. Each share reads all traces
+    #[arg(long, value_name = "I/N", requires = "save_run", conflicts_with_all = ["output", "output_file", "emit_otel", "fail_fast", "until_decided", "baseline"])]
+    pub(crate) shard: Option<Shard>,
     /// Keep the transcripts of these conversations in the run file: of all, of those with an evaluation that failed or broke, or
-    /// of none; known secrets are replaced (default: failed with -o html, else none)
+    /// of none; known secrets are replaced, and of attachments only images of at most 250 KB are kept (default: failed with -o html, else none)
     #[arg(long, value_name = "WHICH", value_parser = one_of(TRANSCRIPTS))]
     pub(crate) transcripts: Option<Transcripts>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in

@@ -1,6 +1,11 @@
 //! Parsers of values.
 
-use std::{num::NonZeroUsize, ops::RangeInclusive, path::PathBuf};
+use std::{
+    net::{SocketAddr, ToSocketAddrs as _},
+    num::NonZeroUsize,
+    ops::RangeInclusive,
+    path::PathBuf,
+};
 
 use clap::{
     ValueEnum,
@@ -48,6 +53,21 @@ pub(super) fn whole<N: TryFrom<u64>>(
 pub(super) fn name(text: &str) -> Result<String, String> {
     let name = text.trim();
     if name.is_empty() { Err("must not be empty".to_owned()) } else { Ok(name.to_owned()) }
+}
+
+/// Parses an address, whose host may be a name.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
+    found.into_iter().next().ok_or_else(|| "the host has no address".to_owned())
+}
+
+/// Parses the name of a host, without a port.
+pub(super) fn host(text: &str) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || !text.chars().all(is_name) {
+        return Err("write the name alone, without a scheme or a port".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses a number of parallel evaluations.

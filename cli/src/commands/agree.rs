@@ -6,8 +6,8 @@ use evaluator_host::{
     files::{WriteOptions, atomic_write},
     json,
     report::{
-        Agreement, AgreementError, Certified, CertifyError, Labels, Report, Sheet, Verdict,
-        certify, read_labels, run_file,
+        Agreement, AgreementError, Certified, CertifyError, Labels, Report, Sheet, certify,
+        read_labels, run_file,
     },
     verdict::Standing,
 };
@@ -93,11 +93,7 @@ fn compare(
     labels: Option<&Labels>,
 ) -> Result<u8, u8> {
     let agreement = Agreement::new(report, labels, &args.settings()).map_err(refused)?;
-    let mut codes = vec![match agreement.verdict() {
-        Verdict::Pass => exit::OK,
-        Verdict::Fail => exit::FAILED,
-        Verdict::Inconclusive => exit::INCONCLUSIVE,
-    }];
+    let mut codes = vec![exit::of(agreement.verdict())];
     let errors: u64 = agreement.evaluators.iter().map(|it| it.errors).sum();
     let is_incomplete = report.partial.is_some() || !report.errors.is_empty();
     if report.standing() == Standing::Errored && (errors > 0 || is_incomplete) {

@@ -5,8 +5,8 @@ use std::{io, panic, path::Path, thread};
 use evaluator_host::{
     json,
     report::{
-        Comparison, Report, Verdict,
-        run_file::{self, Differences, RunFileError},
+        Comparison, Report,
+        run_file::{self, Differences, ReadOptions, RunFileError},
     },
     verdict::Standing,
 };
@@ -34,11 +34,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     }
     let mut comparison = Comparison::new(&base, &new, &args.settings()).map_err(unusable)?;
     comparison.differences = differences.allowed.iter().map(ToString::to_string).collect();
-    let code = match comparison.verdict() {
-        Verdict::Pass => exit::OK,
-        Verdict::Fail => exit::FAILED,
-        Verdict::Inconclusive => exit::INCONCLUSIVE,
-    };
+    let code = exit::of(comparison.verdict());
     let table = [ComparisonOutput { form: ComparisonForm::Table, file: None }];
     let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
     let mut codes = vec![code];
@@ -62,7 +58,10 @@ type Read = Result<Report, RunFileError>;
 
 /// Reads both runs at the same time.
 fn read(args: &CompareArgs) -> (Read, Read) {
-    let read = |file: &Path, by: &[String]| run_file::read_sliced(&[file.to_owned()], false, by);
+    let read = |file: &Path, by: &[String]| {
+        let options = ReadOptions { by: by.to_vec(), ..ReadOptions::default() };
+        run_file::read_parts(&[file.to_owned()], &options)
+    };
     thread::scope(|scope| {
         let base = scope.spawn(|| read(&args.base, &[]));
         let new = read(&args.new, &args.by);

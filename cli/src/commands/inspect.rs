@@ -51,6 +51,7 @@ pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
         },
         exit::OK,
     );
-    let is_broken = !inspection.errors.is_empty() || inspection.is_empty() || unusable > 0;
+    let is_broken =
+        !inspection.errors.is_empty() || inspection.recordings.is_empty() || unusable > 0;
     if is_broken { exit::worst([code, exit::ERRORED]) } else { code }
 }

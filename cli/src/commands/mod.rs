@@ -21,6 +21,8 @@ mod list;
 mod mutate;
 mod outcome;
 mod output;
+mod pipe;
+mod receive;
 mod report;
 mod repro;
 mod run;
@@ -64,6 +66,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => {
             run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::Pipe(args) => pipe::pipe(*args, verbose, runner),
         Command::Report(args) => {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }
@@ -96,6 +99,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Conform(args) => conform::conform(&args, verbose, runner),
         Command::Judge(command) => judge::judge(command, &runner.waits),
         Command::Serve(args) => serve::serve(&args, verbose, runner),
+        Command::Receive(args) => receive::receive(*args, verbose, runner),
         Command::Completions { shell } => Ok(info::completions(shell, &runner)),
         Command::Man { directory } => info::man(directory.as_deref(), &runner),
     };

@@ -1,7 +1,8 @@
 //! `evaluator mutate`: damaged conversations, and whether evaluators notice.
 
+mod eval_files;
+mod graders;
 mod sources;
-mod tests;
 mod trials;
 
 use std::{
@@ -25,8 +26,8 @@ use evaluator_mutation::{
 };
 
 use self::{
+    eval_files::Tests,
     sources::{Bases, Originals, Traces},
-    tests::Tests,
     trials::{Laboratory, Names, RAISED, Raised, Subjected},
 };
 use super::{broken, eval_file, load_config, open_session, print, run, unusable, watched};

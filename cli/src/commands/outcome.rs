@@ -7,7 +7,7 @@ use evaluator_host::{
     events::{self, EventSwitches, Exporter},
     report::{
         Report,
-        run_file::{RunFile, RunFileError},
+        run_file::{RunFile, RunFileError, Shard},
     },
     run::{Request, RunEvent, Runner},
 };
@@ -105,6 +105,14 @@ pub(super) fn finish(
     let code = exit::worst([code, report.standing().exit_code()]);
     let code = baseline.update(report, code);
     render::verdict(report, code, verbose > 0);
+    code
+}
+
+/// Writes the last line of a run of a shard. Returns the exit code: whether the part is whole, whatever is in it.
+pub(super) fn finish_part(report: &Report, shard: Shard) -> u8 {
+    let is_whole = report.partial.is_none() && !report.unsaved;
+    let code = if is_whole { exit::OK } else { exit::ERRORED };
+    render::part_verdict(report, shard, code);
     code
 }
 

@@ -9,8 +9,13 @@ use std::{
 use evaluator_host::{
     config::OutputFormat,
     document::did_you_mean,
+    eval_set::EvalSet,
     files::{WriteOptions, atomic_write, is_replaced},
-    report::{Gate, GateResult, Partial, Report, RunningGate, Undecided, run_file},
+    report::{
+        Gate, GateResult, Partial, Report, RunningGate, Undecided,
+        run_file::{self, ReadOptions},
+    },
+    run::expected_cases,
 };
 
 use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
@@ -34,7 +39,8 @@ const NO_REPORT: &str =
 /// Reports saved runs.
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    begin(&outputs, args.runs.iter().chain(&args.baseline.baseline), [])?;
+    let inputs = args.runs.iter().chain(&args.baseline.baseline).chain(&args.eval_set);
+    begin(&outputs, inputs, [])?;
     let updated = args.baseline.baseline.as_deref().filter(|_| args.baseline.update_baseline);
     if let Some(file) = updated.filter(|file| args.runs.iter().any(|run| is_same_file(run, file))) {
         let file = file.display();
@@ -44,7 +50,15 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     }
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
-    let mut report = run_file::read_sliced(&args.runs, args.parts, &args.by).map_err(unusable)?;
+    let golden = args.eval_set.as_deref().map(EvalSet::load).transpose().map_err(unusable)?;
+    let options = ReadOptions {
+        are_parts: args.parts,
+        by: args.by.clone(),
+        expect: args.expect,
+        golden: golden.as_ref().map(expected_cases),
+    };
+    let mut report = run_file::read_parts(&args.runs, &options).map_err(unusable)?;
+    report.remarks.iter().for_each(|remark| render::note(remark));
     let given = args.gates.gates.clone();
     gated(&mut report, args.gates).map_err(unusable)?;
     ensure_whole(&report, &given, args.baseline.baseline.is_some()).map_err(unusable)?;

@@ -9,7 +9,10 @@ use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind, Overrides},
     hosts::Mismatch,
     metric::{Metrics, UnknownMetric},
-    report::{RunningGate, run_file::default_file},
+    report::{
+        RunningGate,
+        run_file::{Shard, default_file},
+    },
     run::{Request, Runner},
 };
 use evaluator_publish::{manifest, program_at};
@@ -17,7 +20,7 @@ use evaluator_publish::{manifest, program_at};
 use super::{
     baseline::BaselineFile,
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
-    outcome::{evaluate, event_exporter, finish, gated, refuse_stopping, run_file},
+    outcome::{evaluate, event_exporter, finish, finish_part, gated, refuse_stopping, run_file},
     report::begin,
     settings_of_paths, trace_format,
     types::is_type,
@@ -30,6 +33,7 @@ use crate::{
 
 /// Runs evaluators over traces, and writes the report.
 pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    let shard = args.shard;
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
     let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
@@ -47,6 +51,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
         Planned::Traces(config) => *config,
     };
     let events = event_exporter(args.emit_otel)?;
+    dividable(shard, &config, events.is_some()).map_err(unusable)?;
     let confidence = args.gates.confidence;
     let names: Vec<String> = config.evaluators.iter().map(|it| it.name.clone()).collect();
     gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
@@ -75,9 +80,13 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let mut request = Request::new(args.traces, config);
     request.options = Some(args.options);
     request.events = events.is_some();
+    request.shard = shard;
     request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
     let report = evaluate(&request, &runner, &baseline, verbose)?;
+    if let Some(shard) = shard {
+        return Ok(finish_part(&report, shard));
+    }
     Ok(finish(&report, &outputs, events, (&request.config, &runner), &baseline, verbose))
 }
 
@@ -96,6 +105,9 @@ impl Planned {
     /// Returns the exit code, after a message, if it cannot be run.
     fn new(args: &mut RunArgs, runner: &Runner) -> Result<Self, u8> {
         if let Some(file) = eval_file::given(args, runner).map_err(unusable)? {
+            if args.shard.is_some() {
+                return Err(unusable("--shard divides traces, and this is an eval file"));
+            }
             return Ok(Self::EvalFile(file));
         }
         args.traces.iter().try_for_each(|path| refuse_program(path, runner)).map_err(unusable)?;
@@ -165,6 +177,28 @@ pub(super) fn configuration(args: &mut RunArgs, runner: &Runner) -> Result<Confi
     configure(&mut config, programs, args, runner);
     ensure_contained(args.contain, &config, runner)?;
     Ok(config)
+}
+
+/// Checks that a configuration has nothing that a share of the conversations cannot do.
+fn dividable(shard: Option<Shard>, config: &Config, has_events: bool) -> Result<(), String> {
+    let found = [
+        (config.fail_fast, "the key `fail_fast`", "other shards would go on"),
+        (config.until_decided, "the key `until_decided`", "gates are decided by all cases"),
+        (
+            config.baseline.is_some(),
+            "the key `baseline`",
+            "all shards are compared together, by `evaluator report --baseline`",
+        ),
+        (
+            has_events,
+            "AGENTEVALS_EVALUATION_EVENTS",
+            "a share of the results would look like all of them",
+        ),
+    ];
+    match found.iter().find(|(is_set, ..)| shard.is_some() && *is_set) {
+        Some((_, what, why)) => Err(format!("`--shard` and {what} exclude each other: {why}")),
+        None => Ok(()),
+    }
 }
 
 /// Checks that a run that ends with its gates has a gate for each evaluator that can be decided case by case.

@@ -139,7 +139,7 @@ fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
     settings.grace = Duration::from_secs(args.grace);
     settings.hosts.clone_from(&args.allow_host);
     settings.base_path.clone_from(&args.base_path);
-    settings.token = token(args.token_file.as_deref())?;
+    settings.token = server_token(args.token_file.as_deref(), TOKEN)?;
     match settings.allow(args.addr) {
         Ok(()) => Ok(settings),
         Err(error @ ServeError::Open { .. }) => Err(format!(
@@ -149,18 +149,18 @@ fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
     }
 }
 
-/// Returns the token from the file, else from the environment.
-fn token(file: Option<&Path>) -> Result<Option<Token>, String> {
+/// Returns the token from the file, else from the environment variable.
+pub(super) fn server_token(file: Option<&Path>, variable: &str) -> Result<Option<Token>, String> {
     let (text, origin) = match file {
         Some(file) => {
             let text = fs::read_to_string(file)
                 .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
             (text, file.display().to_string())
         }
-        None => match env::var(TOKEN) {
-            Ok(text) => (text, TOKEN.to_owned()),
+        None => match env::var(variable) {
+            Ok(text) => (text, variable.to_owned()),
             Err(env::VarError::NotPresent) => return Ok(None),
-            Err(env::VarError::NotUnicode(_)) => return Err(format!("{TOKEN} is not UTF-8")),
+            Err(env::VarError::NotUnicode(_)) => return Err(format!("{variable} is not UTF-8")),
         },
     };
     Token::new(&text).map(Some).map_err(|error| format!("{origin}: {error}"))

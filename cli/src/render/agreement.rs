@@ -3,13 +3,13 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{
-    Agreement, Disagreement, Estimate, EvaluatorAgreement, LabelCounts, Verdict, without_minus_zero,
+    Agreement, Disagreement, Estimate, EvaluatorAgreement, LabelCounts, without_minus_zero,
 };
 use evaluator_html::{Subject, write_result};
 use serde_json::{Value, json};
 
 use super::{
-    changes::{NAMED, mark},
+    changes::{NAMED, mark, word},
     markdown::escaped,
     plain::one_line,
     verdict::last_line,
@@ -113,11 +113,7 @@ fn sentence(agreement: &Agreement, is_broken: bool) -> String {
     if is_broken {
         return format!("ERROR: something broke in the run; {}", summary(agreement));
     }
-    let word = match agreement.verdict() {
-        Verdict::Pass => "PASSED",
-        Verdict::Fail => "FAILED",
-        Verdict::Inconclusive => "INCONCLUSIVE",
-    };
+    let word = word(agreement.verdict());
     let is_asked = agreement.evaluators.iter().any(|it| it.min_kappa.is_some());
     let asked = if is_asked { "" } else { "compared; nothing is asked of the evaluators; " };
     format!("{word}: {asked}{}", summary(agreement))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use evaluator_host::report::{
-    CaseChange, CaseChangeKind, Comparison, Estimate, EvaluatorComparison, Report, Verdict,
+    CaseChange, CaseChangeKind, Comparison, Estimate, EvaluatorComparison, GateVerdict, Report,
 };
 
 use super::{plain::one_line, words::counted};
@@ -47,7 +47,7 @@ pub(super) fn section(report: &Report) -> String {
         }
     }
     for evaluator in comparison.missing_evaluators() {
-        let mark = mark(Verdict::Inconclusive);
+        let mark = mark(GateVerdict::Inconclusive);
         let _ = writeln!(text, "  {mark} {}", one_line(&missing(evaluator)));
     }
     text + "\n"
@@ -76,11 +76,20 @@ pub(super) fn is_shown(change: CaseChangeKind) -> bool {
     matches!(change, Regressed | Broke | Flaky | Missing | Fixed)
 }
 
-pub(super) fn mark(verdict: Verdict) -> &'static str {
+pub(super) fn mark(verdict: GateVerdict) -> &'static str {
     match verdict {
-        Verdict::Pass => "[PASS]",
-        Verdict::Fail => "[FAIL]",
-        Verdict::Inconclusive => "[----]",
+        GateVerdict::Pass => "[PASS]",
+        GateVerdict::Fail => "[FAIL]",
+        GateVerdict::Inconclusive => "[----]",
+    }
+}
+
+/// Returns the outcome of a whole comparison in a word.
+pub(super) fn word(verdict: GateVerdict) -> &'static str {
+    match verdict {
+        GateVerdict::Pass => "PASSED",
+        GateVerdict::Fail => "FAILED",
+        GateVerdict::Inconclusive => "INCONCLUSIVE",
     }
 }
 
@@ -100,7 +109,7 @@ pub(super) fn parts(comparison: &Comparison) -> String {
         let of_it = comparison.claims().filter(|(_, claim)| claim.verdict == verdict);
         of_it.map(|(evaluator, claim)| format!("{evaluator}: {}", claim.claim)).collect()
     };
-    let (failed, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
+    let (failed, open) = (named(GateVerdict::Fail), named(GateVerdict::Inconclusive));
     let mut parts = Vec::new();
     let fails = if failed.len() == 1 { "fails" } else { "fail" };
     for (names, what) in [(failed, fails), (open, "undecided")] {

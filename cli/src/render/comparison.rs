@@ -6,12 +6,12 @@ use std::{
 };
 
 use evaluator_host::report::{
-    CaseChangeKind, Comparison, EvaluatorComparison, Report, Verdict, run_file::Differences,
+    CaseChangeKind, Comparison, EvaluatorComparison, Report, run_file::Differences,
 };
 use evaluator_html::Words;
 
 use super::{
-    changes::{NAMED, changes, interval, parts, rows, same_recordings, scores},
+    changes::{NAMED, changes, interval, parts, rows, same_recordings, scores, word},
     markdown::{escaped, sliced_comparison},
     plain::one_line,
     slices,
@@ -151,11 +151,7 @@ fn outcome(comparison: &Comparison, is_broken: bool) -> String {
 
 /// Returns the outcome in a word, and what it rests on.
 fn sentence(comparison: &Comparison) -> String {
-    let word = match comparison.verdict() {
-        Verdict::Pass => "PASSED",
-        Verdict::Fail => "FAILED",
-        Verdict::Inconclusive => "INCONCLUSIVE",
-    };
+    let word = word(comparison.verdict());
     let parts = match comparison.claims().next() {
         Some(_) => parts(comparison),
         None => {

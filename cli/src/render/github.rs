@@ -4,8 +4,8 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     report::{
-        CaseChangeKind, ConversationReport, EvaluationOutcome, EvaluationReport, Inconclusive,
-        NotEvaluated, Partial, Report, Verdict as GateVerdict,
+        CaseChangeKind, ConversationReport, EvaluationOutcome, EvaluationReport, GateVerdict,
+        Inconclusive, NotEvaluated, Partial, Report,
     },
     verdict::Verdict,
 };

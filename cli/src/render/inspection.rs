@@ -32,8 +32,8 @@ fn each(
     mut write: impl FnMut(usize, Result<Conversation, String>) -> io::Result<()>,
 ) -> io::Result<usize> {
     let mut unusable = 0;
-    for number in 0..inspection.len() {
-        let loaded = inspection.load(number).map_err(|error| error.to_string());
+    for number in 0..inspection.recordings.len() {
+        let loaded = inspection.recordings.load(number).map_err(|error| error.to_string());
         let is_usable = loaded.as_ref().is_ok_and(|conversation| errors(conversation).is_empty());
         unusable += usize::from(!is_usable);
         write(number, loaded)?;
@@ -52,19 +52,19 @@ pub(crate) fn inspection_text(inspection: &Inspection, out: &mut dyn Write) -> i
                 conversation_text(number, &conversation, &mut text);
             }
             Err(error) => {
-                let id = inspection.trace_id(number);
+                let id = inspection.recordings.trace_id(number);
                 let id = one_line(&id);
                 let _ = writeln!(text, "Conversation {}: trace {id}\n  error: {error}", number + 1);
             }
         }
         writeln!(out, "{text}")
     })?;
-    let grouping = inspection.grouped_by();
+    let grouping = inspection.grouped_by;
     // That each trace is a conversation goes without saying, unless an attribute could join some.
     if grouping.is_by_conversation() || grouping.attributes().next().is_some() {
         writeln!(out, "Grouping: {grouping}")?;
     }
-    let conversations = counted(inspection.len() as u64, "conversation");
+    let conversations = counted(inspection.recordings.len() as u64, "conversation");
     write!(out, "{conversations}, {}", counted(turns as u64, "turn"))?;
     if unusable > 0 {
         write!(out, ", {unusable} cannot be evaluated")?;
@@ -279,14 +279,14 @@ pub(crate) fn inspection_json(inspection: &Inspection, out: &mut dyn Write) -> i
         let conversation = match loaded {
             Ok(conversation) => conversation_json(&conversation),
             Err(error) => object([
-                ("trace_id", Value::String(inspection.trace_id(number).to_string())),
+                ("trace_id", Value::String(inspection.recordings.trace_id(number).to_string())),
                 ("errors", texts([error])),
             ]),
         };
         let separator = if number > 0 { "," } else { "" };
         write!(out, "{separator}\n    {}", nested(&conversation, "    "))
     })?;
-    let grouping = inspection.grouped_by();
+    let grouping = inspection.grouped_by;
     let grouping = object([
         ("by", Value::String(grouping.name().to_owned())),
         ("reason", Value::String(grouping.to_string())),
@@ -299,7 +299,7 @@ pub(crate) fn inspection_json(inspection: &Inspection, out: &mut dyn Write) -> i
         ("left_out", object(left_out)),
         ("grouping", grouping),
     ];
-    write!(out, "{}", if inspection.is_empty() { "]" } else { "\n  ]" })?;
+    write!(out, "{}", if inspection.recordings.is_empty() { "]" } else { "\n  ]" })?;
     for (key, value) in rest {
         write!(out, ",\n  \"{key}\": {}", nested(&value, "  "))?;
     }

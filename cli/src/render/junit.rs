@@ -10,8 +10,8 @@ use std::{
 
 use evaluator_host::{
     report::{
-        ConversationReport, EvaluationOutcome, EvaluationReport, Gate, GateResult, Inconclusive,
-        Report, Verdict,
+        ConversationReport, EvaluationOutcome, EvaluationReport, Gate, GateResult, GateVerdict,
+        Inconclusive, Report,
     },
     verdict::Tally,
 };
@@ -110,11 +110,11 @@ fn decided(result: &GateResult, inconclusive: Inconclusive) -> (String, Option<O
 }
 
 /// Returns the outcome of a decision. CI systems count an undecided one as what the exit code makes of it.
-fn outcome(verdict: Verdict, inconclusive: Inconclusive, text: String) -> Option<Outcome> {
+fn outcome(verdict: GateVerdict, inconclusive: Inconclusive, text: String) -> Option<Outcome> {
     match (verdict, inconclusive) {
-        (Verdict::Pass, _) => None,
-        (Verdict::Inconclusive, Inconclusive::Pass) => Some(Outcome::Skipped(text)),
-        (Verdict::Inconclusive, _) => Some(Outcome::Failure(Some("inconclusive"), text)),
+        (GateVerdict::Pass, _) => None,
+        (GateVerdict::Inconclusive, Inconclusive::Pass) => Some(Outcome::Skipped(text)),
+        (GateVerdict::Inconclusive, _) => Some(Outcome::Failure(Some("inconclusive"), text)),
         _ => Some(Outcome::Failure(None, text)),
     }
 }
@@ -129,7 +129,7 @@ fn claims(report: &Report) -> Vec<(String, Option<Outcome>)> {
     });
     let missing = comparison.missing_evaluators().iter().map(|evaluator| {
         let text = format!("{evaluator} is only in the baseline");
-        (evaluator.clone(), outcome(Verdict::Inconclusive, policy, text))
+        (evaluator.clone(), outcome(GateVerdict::Inconclusive, policy, text))
     });
     claims.chain(missing).collect()
 }

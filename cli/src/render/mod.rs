@@ -43,7 +43,7 @@ pub(crate) use progress::{Progress, uncontained};
 pub(crate) use sheet::{sheet, sheet_verdict};
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use tables::errors_of_summary;
-pub(crate) use verdict::{no_verdict, sentence, verdict};
+pub(crate) use verdict::{no_verdict, part_verdict, sentence, verdict};
 pub(crate) use words::counted;
 
 use std::{

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, io};
 
-use evaluator_host::report::{CaseChangeKind, Gate, GateResult, Report, Verdict};
+use evaluator_host::report::{CaseChangeKind, Gate, GateResult, GateVerdict, Report};
 
 use super::{
     changes::IS_THERE,
@@ -95,15 +95,15 @@ fn compared(text: &mut String, report: &Report) {
     }
     for evaluator in comparison.missing_evaluators() {
         let labels = [("evaluator", &**evaluator), ("claim", IS_THERE)];
-        sample(text, name, &labels, number(Verdict::Inconclusive));
+        sample(text, name, &labels, number(GateVerdict::Inconclusive));
     }
 }
 
-fn number(verdict: Verdict) -> f64 {
+fn number(verdict: GateVerdict) -> f64 {
     match verdict {
-        Verdict::Pass => 1.0,
-        Verdict::Fail => 0.0,
-        Verdict::Inconclusive => 0.5,
+        GateVerdict::Pass => 1.0,
+        GateVerdict::Fail => 0.0,
+        GateVerdict::Inconclusive => 0.5,
     }
 }
 

@@ -4,7 +4,10 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{Comparison, GateResult, Inconclusive, JudgeUsage, NotEvaluated, Report, Verdict},
+    report::{
+        Comparison, GateResult, GateVerdict, Inconclusive, JudgeUsage, NotEvaluated, Report,
+        run_file::Shard,
+    },
     verdict::{Balance, Standing, Tally},
 };
 use serde_json::{Map, Value, json};
@@ -26,11 +29,11 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
         line(Level::Warning, remark);
     }
     for gate in report.decide_gates().unwrap_or_default() {
-        let level = if gate.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
+        let level = if gate.verdict == GateVerdict::Pass { Level::Info } else { Level::Warning };
         line(level, &format!("gate {}", one_line(&gate.to_string())));
     }
     for (evaluator, claim) in report.comparison.iter().flat_map(Comparison::claims) {
-        let level = if claim.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
+        let level = if claim.verdict == GateVerdict::Pass { Level::Info } else { Level::Warning };
         line(level, &format!("claim {}", one_line(&format!("{evaluator}: {claim}"))));
     }
     let text = match report.standing().exit_code() == code {
@@ -38,6 +41,27 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
         false => format!("ERROR: {}; not everything could be written", counts(report)),
     };
     last_line(&text, code, run(report));
+}
+
+/// Writes the last line of a run of a shard.
+pub(crate) fn part_verdict(report: &Report, shard: Shard, code: u8) {
+    let conversations = counted(report.conversations.len() as u64, "conversation");
+    let mut text = format!("PART {shard}: {conversations}");
+    if !report.errors.is_empty() {
+        let errors = counted(report.errors.len() as u64, "error");
+        let _ = write!(text, "; {errors} outside of any conversation");
+    }
+    match report.partial {
+        Some(partial) => {
+            let _ = write!(text, "; the part is not whole: {partial}");
+        }
+        None => text += "; nothing is decided before the parts are reported together",
+    }
+    let mut counts = run(report);
+    if code == exit::OK {
+        counts["outcome"] = "part".into();
+    }
+    last_line(&text, code, counts);
 }
 
 /// Writes the last line of a command that ends without the report of a run.
@@ -178,9 +202,9 @@ fn gates(report: &Report) -> String {
     let results = report.decide_gates().unwrap_or_default();
     let mut parts = Vec::new();
     for (verdict, singular, plural) in [
-        (Verdict::Pass, "passes", "pass"),
-        (Verdict::Fail, "fails", "fail"),
-        (Verdict::Inconclusive, "undecided", "undecided"),
+        (GateVerdict::Pass, "passes", "pass"),
+        (GateVerdict::Fail, "fails", "fail"),
+        (GateVerdict::Inconclusive, "undecided", "undecided"),
     ] {
         let mut named = results.iter().filter(|gate| gate.verdict == verdict).peekable();
         if named.peek().is_none() {
@@ -194,7 +218,7 @@ fn gates(report: &Report) -> String {
         };
         let word = if names.len() == 1 { singular } else { plural };
         let names_of = match verdict {
-            Verdict::Pass => String::new(),
+            GateVerdict::Pass => String::new(),
             _ => format!(" ({})", names.join("; ")),
         };
         parts.push(format!("{}{noun} {word}{names_of}", names.len()));
@@ -267,6 +291,9 @@ fn counts(report: &Report) -> String {
     text += &tolerance(report, &balance);
     if let Some(partial) = report.partial {
         let _ = write!(text, "; partial: {partial}");
+    }
+    if report.is_unchecked {
+        text += "; parts that are missing are not noticed (--expect any)";
     }
     if let Some(error) = report.conversations.unreadable() {
         let _ = write!(text, "; the report is not whole: {}", one_line(error));

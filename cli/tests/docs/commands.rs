@@ -13,9 +13,12 @@
 use std::{
     env, fs,
     io::{BufRead as _, BufReader, Read as _},
+    iter,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
 };
 
 use evaluator_test_support::{TestDirectory, has, run};
@@ -282,8 +285,17 @@ fn walk_all(pages: &[PathBuf], least: usize) {
     if !PROGRAMS.iter().all(|program| has(program)) {
         return;
     }
-    let (counts, problems): (Vec<_>, Vec<_>) =
-        pages.iter().map(|page| walk(page)).partition(Result::is_ok);
+    let next = AtomicUsize::new(0);
+    let walk_some = || -> Vec<_> {
+        let mine = iter::from_fn(|| pages.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|page| walk(page)).collect()
+    };
+    let walked: Vec<_> = thread::scope(|scope| {
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..count).map(|_| scope.spawn(walk_some)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    let (counts, problems): (Vec<_>, Vec<_>) = walked.into_iter().partition(Result::is_ok);
     let problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n\n"));
     let count: usize = counts.into_iter().flatten().sum();

@@ -102,12 +102,13 @@ fn a_program_that_answers_everybody_conforms_everywhere() {
         // There, an error is a score all the same; its message is all that tells them apart.
         assert_eq!(case(&ran, "agentv-5", name).1, "looks_failed", "{name}");
     }
-    let text = directory.evaluator(&["conform", "./good.py"]).exits(0).stdout;
+    let args = ["conform", "--host", "agentv-2.5.1", "--host", "adk-2.13", "./good.py"];
+    let text = directory.evaluator(&args).exits(0).stdout;
     assert!(text.contains("AgentV 2.5.1: conforms\n"), "{text}");
     assert!(text.contains("recorded, score 0.7, borderline, 2 rows: r\n"), "{text}");
     assert!(
         text.ends_with(
-            "9 releases: 9 it conforms to, 0 it does not, 0 whose documents it does not answer\n"
+            "2 releases: 2 it conforms to, 0 it does not, 0 whose documents it does not answer\n"
         ),
         "{text}"
     );
@@ -177,23 +178,7 @@ fn what_is_no_answer_is_shown_as_a_pass_by_some() {
             "looks_passed",
             "looks_failed",
         ),
-        (
-            "json.dumps(union(0.3)).replace('0.3', 'NaN')",
-            "error",
-            "looks_failed",
-            "looks_passed",
-            "looks_failed",
-        ),
-        ("''", "error", "looks_failed", "looks_passed", "looks_failed"),
-        (
-            "json.dumps(union(0.3)).replace('0.3', '\"0.3\"')",
-            "recorded",
-            "looks_failed",
-            "lost",
-            "recorded",
-        ),
         ("union(1.7)", "error", "looks_passed", "looks_passed", "recorded"),
-        ("{'no': 'score'}", "error", "looks_failed", "looks_failed", "looks_failed"),
     ] {
         let directory = Directory::new();
         python(&directory, "bad.py", answer);

@@ -31,8 +31,14 @@ const ELSEWHERE: [&str; 9] = [
     "NO_PROXY",
 ];
 
-/// Names that users do not set: cargo sets the first two for build scripts, the last one is a variable of AgentV's prompts.
-const NOT_READ: [&str; 3] = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "EVALUATOR_RESULTS_JSON"];
+/// Names that users do not set: cargo sets the first two for build scripts, the third one is a variable of AgentV's prompts, the
+/// last one is named for clients of `receive`.
+const NOT_READ: [&str; 4] = [
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_PATH",
+    "EVALUATOR_RESULTS_JSON",
+    "OTEL_METRICS_EXPORTER",
+];
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

@@ -4,6 +4,7 @@
 
 use std::{fmt::Write as _, fs, os::unix::fs::PermissionsExt as _};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use crate::support::{Directory, finish, page::Page, processes::wait_until};
@@ -98,6 +99,69 @@ fn a_page_has_everything_about_the_run() {
     assert_eq!(cases[&3]["evaluations"][0]["reason"], "</script> in 3");
     assert_eq!(cases[&0]["evaluations"][0]["details"], json!({"reason": "</script> in 0"}));
     assert!(cases[&18]["evaluations"][0]["error"].as_str().unwrap().contains("broken"));
+}
+
+#[test]
+fn images_and_files_are_in_transcripts_and_not_in_what_evaluators_read() {
+    let directory = Directory::new();
+    let png = |size: usize| {
+        let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+        bytes.resize(size, 7);
+        BASE64_STANDARD.encode(bytes)
+    };
+    let image = |content: &str| json!({"type": "blob", "modality": "image", "mime_type": "image/png", "content": content});
+    let small = png(60);
+    // Four of these are more than a transcript keeps, and the last one is too large by itself.
+    let (large, huge) = (png(190_000), png(250_001));
+    let mut shown = vec![json!({"type": "text", "content": "What is this?"}), image(&small)];
+    shown.extend((0..4).map(|_| image(&large)));
+    shown.push(image(&huge));
+    let user = json!([{"role": "user", "parts": shown}]).to_string();
+    let link = format!("https://example.com/{SECRET}.png");
+    let answer = json!([{"role": "assistant", "parts": [
+        {"type": "uri", "modality": "image", "uri": link},
+        {"type": "blob", "modality": "audio", "mime_type": "audio/wav", "content": BASE64_STANDARD.encode("sound")}]}]);
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let attributes = json!([
+        text("gen_ai.operation.name", "chat"),
+        text("gen_ai.input.messages", &user),
+        text("gen_ai.output.messages", &answer.to_string()),
+    ]);
+    let span = json!({"traceId": "1", "spanId": "1", "name": "x", "startTimeUnixNano": "1", "endTimeUnixNano": "2", "attributes": attributes});
+    directory.file("t.jsonl", span.to_string());
+    directory.script("check", "cat >seen.json; echo '{\"score\": 1}'");
+    directory.file("c.yaml", "evaluators: [{name: check, type: code, path: check}]");
+    let run = ["run", "t.jsonl", "-c", "c.yaml", "--transcripts", "all", "-o", "html=a.html"];
+    evaluator(&directory, &run, 0);
+    let invocation = &page(&directory, "a.html").cases[&0]["transcript"]["invocations"][0];
+    let of = |size: usize, data: Option<&str>| {
+        let mut it = json!({"kind": "image", "media_type": "image/png", "size": size});
+        data.into_iter().for_each(|data| it["data"] = data.into());
+        it
+    };
+    let large = |data: bool| of(190_000, data.then_some(&*large));
+    let images = [
+        of(60, Some(&small)),
+        large(true),
+        large(true),
+        large(true),
+        large(false),
+        of(250_001, None),
+    ];
+    assert_eq!(invocation["user_attachments"], json!(images));
+    assert_eq!(
+        invocation["final_attachments"],
+        json!([{"kind": "image", "url": "https://example.com/<redacted:MY_API_KEY>.png"},
+            {"kind": "audio", "media_type": "audio/wav", "size": 5}])
+    );
+    assert_eq!(
+        (&invocation["user_content"], &invocation["final_response"]),
+        (&json!("What is this?"), &json!(""))
+    );
+    let seen: Value = serde_json::from_str(&directory.read("seen.json")).unwrap();
+    let keys: Vec<&String> = seen["invocations"][0].as_object().unwrap().keys().collect();
+    assert!(keys.iter().all(|key| !key.contains("attachments")), "{keys:?}");
+    assert!(!directory.read("seen.json").contains(&small), "a document has an image");
 }
 
 #[test]

@@ -54,67 +54,6 @@ class Skips(Scorer):
         return Score(None)
 
 
-class NotANumber(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        return Score(float("nan"))
-
-
-class Infinite(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        return Score(float("inf"))
-
-
-class TooHigh(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        return Score(1.5)
-
-
-class Wrong(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        return Score("good")
-
-
-class Nothing(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        return None
-
-
-class Raises(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        raise KeyError("verdict")
-
-
-class Exits(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        sys.exit("no key")
-
-
-class Dies(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        os.abort()
-
-
-class Hangs(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        time.sleep(600)
-
-
-class Lingers(Scorer):
-    def _run_eval_sync(self, output, **kwargs):
-        threading.Thread(target=time.sleep, args=(600,)).start()
-        return Score(1.0)
-
-
-class Reports(Scorer):
-    """Fails if data about its use may be sent."""
-
-    def _run_eval_sync(self, output, **kwargs):
-        import socket
-
-        socket.create_connection(("127.0.0.1", 9), timeout=5)
-        return Score(1.0)
-
-
 class Unfinished(Scorer, ABC):
     @abstractmethod
     def parse(self):
@@ -171,45 +110,85 @@ def exact_match(*, outputs, reference_outputs, **kwargs):
     if outputs == "hang":
         time.sleep(600)
     return {"key": "exact_match", "score": outputs == reference_outputs, "comment": "compared"}
+
+
+def create_llm_as_judge(*, prompt: str, model: str):
+    import json, urllib.request
+
+    # As clients do, this keeps the address and the token.
+    url, token = os.environ["OPENAI_BASE_URL"] + "/chat/completions", os.environ["OPENAI_API_KEY"]
+
+    def judge(*, inputs, outputs, reference_outputs=None):
+        question = prompt.format(inputs=inputs, outputs=outputs, reference_outputs=reference_outputs)
+        body = {"model": model, "messages": [{"role": "user", "content": question}]}
+        headers = {"Content-Type": "application/json", "Authorization": "Bearer " + token}
+        request = urllib.request.Request(url, data=json.dumps(body).encode(), headers=headers)
+        with urllib.request.urlopen(request) as response:
+            reply = json.load(response)["choices"][0]["message"]["content"]
+        return {"key": "judge", "score": reply == "yes", "comment": "%s %s" % (question, token)}
+
+    return judge
 "#;
 
 /// A directory with an interpreter that has the libraries; `None` without Python.
-fn with_libraries() -> Option<Directory> {
+pub(crate) fn with_libraries() -> Option<Directory> {
+    with_packages(
+        &[
+            ("autoevals/__init__.py", AUTOEVALS),
+            ("autoevals/score.py", SCORE),
+            ("autoevals/llm.py", LLM),
+            ("autoevals/ragas.py", RAGAS),
+            ("autoevals/broken.py", "import a_module_that_nobody_has\n"),
+            ("autoevals/loud.py", "print('welcome')\nfrom autoevals import *\n"),
+            ("openevals/__init__.py", OPENEVALS),
+        ],
+        &[("autoevals", "0.4.1"), ("openai", "3.57.0"), ("openevals", "0.2.2")],
+    )
+}
+
+/// A directory with an interpreter that has these files, and these versions of packages; `None` without Python.
+pub(crate) fn with_packages(
+    files: &[(&str, &str)],
+    versions: &[(&str, &str)],
+) -> Option<Directory> {
     if !has("python3") {
         return None;
     }
     let directory = Directory::new();
-    let packages = bare_python(&directory);
-    let file = |name: &str, text: &str| {
-        let path = packages.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    file("autoevals/__init__.py", AUTOEVALS);
-    file("autoevals/score.py", SCORE);
-    file("autoevals/llm.py", LLM);
-    file("autoevals/ragas.py", RAGAS);
-    file("autoevals/broken.py", "import a_module_that_nobody_has\n");
-    file("autoevals/loud.py", "print('welcome')\nfrom autoevals import *\n");
-    file("openevals/__init__.py", OPENEVALS);
-    for (name, version) in [("autoevals", "0.4.1"), ("openevals", "0.2.2")] {
+    bare_python(&directory);
+    for (name, text) in files {
+        library_file(&directory, name, text);
+    }
+    for (name, version) in versions {
         let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
-        file(&format!("{name}-{version}.dist-info/METADATA"), &metadata);
+        let package = name.replace('-', "_");
+        library_file(&directory, &format!("{package}-{version}.dist-info/METADATA"), &metadata);
     }
     Some(directory)
 }
 
-/// Makes an interpreter without packages, and returns the directory for its packages.
+/// Makes an interpreter without packages.
 #[expect(clippy::disallowed_methods, reason = "Python makes it")]
-fn bare_python(directory: &Directory) -> PathBuf {
+fn bare_python(directory: &Directory) {
     let venv = directory.path().join("bare");
     let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).status();
     assert!(made.unwrap().success());
-    let mut versions = fs::read_dir(venv.join("lib")).unwrap();
+}
+
+/// Returns the directory for the packages of that interpreter.
+fn packages(directory: &Directory) -> PathBuf {
+    let mut versions = fs::read_dir(directory.path().join("bare/lib")).unwrap();
     versions.next().unwrap().unwrap().path().join("site-packages")
 }
 
-fn entry(name: &str, more: &str) -> String {
+/// Writes a file of a library.
+pub(crate) fn library_file(directory: &Directory, name: &str, text: &str) {
+    let path = packages(directory).join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+pub(crate) fn entry(name: &str, more: &str) -> String {
     format!("  - {{name: {name}, type: metric, {more}}}\n")
 }
 
@@ -226,12 +205,12 @@ fn command(directory: &Directory, args: &[&str]) -> Command {
     command
 }
 
-fn run(directory: &Directory, args: &[&str]) -> Ran {
+pub(crate) fn run(directory: &Directory, args: &[&str]) -> Ran {
     finish(command(directory, args).spawn().unwrap())
 }
 
 /// Writes a configuration with these entries, next to a conversation of two turns and its golden case.
-fn configure(directory: &Directory, entries: &str) {
+pub(crate) fn configure(directory: &Directory, entries: &str) {
     directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entries}"));
     let turns = recording::recording([("Where?", "Here."), ("And now?", "There.")]);
     // Both turns are in one trace.
@@ -240,7 +219,7 @@ fn configure(directory: &Directory, entries: &str) {
 }
 
 /// Returns an eval set with a case of these prompts and answers.
-fn set(turns: &[(&str, &str)]) -> String {
+pub(crate) fn set(turns: &[(&str, &str)]) -> String {
     let content = |text: &str| json!({"parts": [{"text": text}]});
     let turn = |(prompt, answer): &(&str, &str)| json!({"invocation_id": prompt, "user_content": content(prompt), "final_response": content(answer)});
     let conversation: Vec<_> = turns.iter().map(turn).collect();
@@ -248,7 +227,7 @@ fn set(turns: &[(&str, &str)]) -> String {
     json!({"eval_set_id": "s", "eval_cases": cases}).to_string()
 }
 
-fn evaluate(directory: &Directory, entries: &str) -> Ran {
+pub(crate) fn evaluate(directory: &Directory, entries: &str) -> Ran {
     configure(directory, entries);
     run(directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"])
 }
@@ -361,31 +340,38 @@ fn a_metric_asks_the_models_of_its_entry() {
     assert_eq!(metric["target_proxy"]["call_count"], 2);
 }
 
+/// Its library is imported once, and every conversation has calls of its own. A judge needs what its prompt names.
 #[test]
-fn what_is_no_score_is_an_error_by_name() {
+fn a_judge_stays_warm_and_each_conversation_has_its_own_models() {
     let Some(directory) = with_libraries() else { return };
-    let faults = [
-        ("NotANumber", "the metric gave NaN, which is not a score"),
-        ("Infinite", "the metric gave inf, outside of its range from 0 to 1"),
-        ("TooHigh", "the metric gave 1.5, outside of its range from 0 to 1"),
-        ("Wrong", "the metric gave str 'good', which is not a number"),
-        ("Nothing", "the metric raised AttributeError"),
-        ("Raises", "the metric raised KeyError: 'verdict'"),
-        ("Exits", "the metric raised SystemExit: no key"),
-        ("Dies", "exited with code -6"),
-        ("Hangs", "timed out"),
-        ("Lingers", "timed out"),
-        ("Reports", "the metric raised ConnectionRefusedError"),
-    ];
-    let entries: String = faults.iter().map(|(name, _)| metric(name)).collect();
-    let ran = evaluate(&directory, &(entries + &metric("Works"))).exits(3);
-    for (name, message) in faults {
-        let error = ran.error_of(&name.to_lowercase());
-        assert!(error.contains(message), "{name}: {error}");
+    directory.file("replies", "\"yes\"\n".repeat(20));
+    let judge = |prompt: &str| {
+        let keys =
+            format!("args: {{prompt: '{prompt}', model: gpt}}, models: {{gpt: 'fake:replies'}}");
+        let entry = entry("judge", &format!("metric: 'openevals:create_llm_as_judge', {keys}"));
+        directory.file("c.yaml", format!("evaluators:\n{entry}"));
+        let trace = trace("i11_five_traces_plain");
+        run(&directory, &["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
+    };
+    let _ = fs::remove_file(directory.path().join("imports"));
+    let report = judge("Is {outputs} good?").exits(0).json();
+    let metric = |at: usize| &report["traces"][at]["metrics"][0];
+    for at in 0..5 {
+        assert_eq!(metric(at)["target_proxy"]["call_count"], 1, "{}", metric(at));
     }
-    let evaluations = ran.evaluations(0);
-    assert_eq!(evaluations.last().unwrap(), "works FAILED");
-    assert_eq!(evaluations.iter().filter(|it| it.contains(" ERROR ")).count(), faults.len());
+    let mut reasons: Vec<String> =
+        (0..5).map(|at| metric(at)["details"]["reason"].to_string()).collect();
+    reasons.sort();
+    reasons.dedup();
+    assert_eq!(reasons.len(), 5, "each has a token of its own: {reasons:?}");
+    let imports = fs::read_to_string(directory.path().join("imports")).unwrap();
+    assert_eq!(
+        imports.lines().count(),
+        2,
+        "once by the question about the entry, and once by the worker"
+    );
+    let ran = judge("Is {outputs} as good as {reference_outputs}?").exits(1);
+    assert_eq!(ran.evaluations(0), ["judge NOT_EVALUATED"]);
 }
 
 #[test]
@@ -411,14 +397,18 @@ fn a_library_that_cannot_be_imported_breaks_its_own_entries() {
 #[test]
 fn mistakes_in_entries_are_found_before_anything_runs() {
     let Some(directory) = with_libraries() else { return };
-    let weighs = |args: &str| entry("x", &format!("metric: 'autoevals:Weighs', args: {args}"));
-    for (entry, message) in [
-        (metric("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
-        (metric("Unfinished"), "`autoevals:Unfinished` is abstract"),
-        (metric("helper"), "`autoevals:helper` is not a metric that can be called here"),
-        (metric("Asks"), "`autoevals:Asks` asks a model, and its entry offers none: add `models`"),
+    let autoevals = |name: &str| format!("metric: 'autoevals:{name}'");
+    let weighs = |args: &str| format!("metric: 'autoevals:Weighs', args: {args}");
+    let mistakes = [
+        (autoevals("Work"), "`autoevals` has no metric `Work`; did you mean `Works`?"),
+        (autoevals("Unfinished"), "`autoevals:Unfinished` is abstract"),
+        (autoevals("helper"), "`autoevals:helper` is not a metric that can be called here"),
         (
-            entry("x", "metric: 'autoevals.nothing:X'"),
+            autoevals("Asks"),
+            "`autoevals:Asks` asks a model, and its entry offers none: add `models`",
+        ),
+        (
+            "metric: 'autoevals.nothing:X'".to_owned(),
             "`autoevals` has no module `autoevals.nothing`",
         ),
         (weighs("{}"), "`autoevals:Weighs` needs the argument `weight`: write it below `args`"),
@@ -439,11 +429,15 @@ fn mistakes_in_entries_are_found_before_anything_runs() {
             weighs("{weight: 2}"),
             "`autoevals:Weighs` refuses its arguments: ValueError: the weight is more than 1",
         ),
-    ] {
-        let ran = evaluate(&directory, &(entry.clone() + &metric("Works"))).exits(2);
-        assert!(ran.stderr.contains(message), "{entry}: {}", ran.stderr);
-        let checked = run(&directory, &["check", "c.yaml"]).exits(2);
-        assert!(checked.stdout.contains(message), "{entry}: {}", checked.stdout);
+    ];
+    let numbered = mistakes.iter().enumerate();
+    let entries: String =
+        numbered.map(|(number, (keys, _))| entry(&format!("x{number}"), keys)).collect();
+    let ran = evaluate(&directory, &(entries + &metric("Works"))).exits(2);
+    let checked = run(&directory, &["check", "c.yaml"]).exits(2);
+    for (keys, message) in mistakes {
+        assert!(ran.stderr.contains(message), "{keys}: {}", ran.stderr);
+        assert!(checked.stdout.contains(message), "{keys}: {}", checked.stdout);
     }
 }
 
@@ -501,7 +495,7 @@ fn the_metrics_of_a_library_are_listed() {
     assert_eq!(row("autoevals:Weighs").as_deref(), Some("weight, mode, limit"), "{}", ran.stdout);
     assert_eq!(row("autoevals:Asks").as_deref(), Some("asks model"));
     assert_eq!((row("autoevals:Unfinished"), row("autoevals:helper")), (None, None));
-    let ran = run(&directory, &["list", "--library", "ragas"]).exits(2);
+    let ran = run(&directory, &["list", "--library", "pandas"]).exits(2);
     assert!(ran.stderr.contains("libraries: agentevals, autoevals"), "{}", ran.stderr);
 }
 
@@ -512,11 +506,8 @@ fn another_version_than_the_tried_ones_is_a_warning() {
         entry("works", "metric: 'autoevals:Works', requirements: [autoevals>=0.4], threshold: 0.2");
     let of = |ran: Ran| ran.json()["warnings"].to_string();
     assert_eq!(of(evaluate(&directory, &entries).exits(0)), "null");
-    let packages = directory.path().join("bare/lib");
-    let packages =
-        fs::read_dir(packages).unwrap().next().unwrap().unwrap().path().join("site-packages");
-    let metadata = packages.join("autoevals-0.4.1.dist-info/METADATA");
-    fs::write(metadata, "Metadata-Version: 2.1\nName: autoevals\nVersion: 0.5\n").unwrap();
+    let metadata = "Metadata-Version: 2.1\nName: autoevals\nVersion: 0.5\n";
+    library_file(&directory, "autoevals-0.4.1.dist-info/METADATA", metadata);
     let warnings = of(evaluate(&directory, &entries).exits(0));
     let expected = "works: autoevals 0.5 is installed, and its metrics were tried with 0.4.1";
     assert!(warnings.contains(expected), "{warnings}");

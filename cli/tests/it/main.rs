@@ -55,6 +55,10 @@ mod judge_vectors;
 mod languages;
 mod large_runs;
 #[cfg(unix)]
+mod library_adapters;
+#[cfg(unix)]
+mod library_faults;
+#[cfg(unix)]
 mod library_metrics;
 mod limits;
 mod llm_judge;
@@ -66,6 +70,7 @@ mod output_files;
 mod overview;
 mod own_tests;
 mod parity;
+mod pipe;
 mod policy;
 #[cfg(unix)]
 mod producers;
@@ -73,6 +78,8 @@ mod progress;
 mod proxied;
 mod proxy;
 mod python_packages;
+#[cfg(unix)]
+mod receive;
 mod repeats;
 mod repro;
 mod requirements;
@@ -85,6 +92,8 @@ mod sandboxed;
 mod sdk_models;
 mod secrets;
 mod serve;
+#[cfg(unix)]
+mod shards;
 mod shared_builds;
 mod signals;
 mod sources;

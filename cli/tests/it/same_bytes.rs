@@ -10,7 +10,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::json;
 
-use crate::support::{Directory, Ran, finish};
+use crate::support::{Directory, Ran, finish, has};
 
 /// Variables of the other machine.
 const VARIABLES: [(&str, &str); 8] = [
@@ -85,6 +85,7 @@ fn evaluator(directory: &Directory, is_elsewhere: bool, args: &[&str]) -> Ran {
     command
         .envs(VARIABLES)
         .env("HOME", directory.join("home"))
+        .env("EVALUATOR_PYTHON", directory.join("venv/bin/python"))
         .env("TMPDIR", directory.join("tmp"));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     finish(command.spawn().unwrap())
@@ -107,12 +108,49 @@ fn copy(from: &Directory, to: &Directory, files: &[&str]) {
     }
 }
 
+/// Returns an interpreter of another version than that of the tests.
+fn other_python() -> Option<String> {
+    let version = |python: &str| {
+        let mut asked = Command::new(python);
+        asked.args(["-c", "import sys; print(sys.version_info[:3])"]);
+        asked.output().ok().filter(|it| it.status.success()).map(|it| it.stdout)
+    };
+    let own = version("python3");
+    let names = (9..16).map(|minor| format!("python3.{minor}"));
+    let mut names = names.chain(["/usr/bin/python3".to_owned()]);
+    names.find(|it| version(it).is_some_and(|other| Some(other) != own))
+}
+
+#[test]
+fn another_version_of_python_changes_nothing_but_a_remark() {
+    let Some(other) = other_python().filter(|_| has("python3")) else { return };
+    let directory = directory();
+    let run = |python: &str, file: &str| {
+        let args = ["run", "t.json", "-c", "c.yaml", "-o", "json", "--save-run", file];
+        let mut command = directory.command(&args);
+        finish(command.env("EVALUATOR_PYTHON", python).spawn().unwrap()).exits(4)
+    };
+    let (one, other) = (run("python3", "a.evalrun"), run(&other, "b.evalrun"));
+    assert_eq!(without_durations(&one.stdout), without_durations(&other.stdout));
+    assert_eq!(said(&one), said(&other));
+    let compared = directory.evaluator(&["compare", "a.evalrun", "b.evalrun"]);
+    let compared = compared.says("check: environment `interpreter`: ");
+    assert!(compared.stdout.contains("no change of an evaluator is known"), "{}", compared.stdout);
+}
+
 #[test]
 fn a_run_and_its_reports_have_the_same_bytes_on_another_machine() {
+    if !has("python3") {
+        return;
+    }
     let (here, there) = (directory(), directory());
     for name in ["home", "tmp"] {
         fs::create_dir(there.join(name)).unwrap();
     }
+    // The interpreter is in another place, too.
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", "--without-pip"]).arg(there.join("venv"));
+    assert!(venv.status().unwrap().success());
     assert_ne!(here.path(), there.path() as &Path);
     let run = |directory: &Directory, is_elsewhere, jobs: &str| {
         let args = [

@@ -1,10 +1,6 @@
 //! `executor: sandbox`: programs that try to read, write and connect are kept from it, and otherwise run as without it.
 #![cfg(target_os = "linux")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests may panic, and say what is skipped"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod source_distributions;
 
@@ -18,10 +14,13 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{
-    Directory, Ran, has,
-    processes::{assert_gone, wait_until},
-    trace,
+use crate::{
+    containment::is_available,
+    support::{
+        Directory, Ran, has,
+        processes::{assert_gone, wait_until},
+        trace,
+    },
 };
 
 /// Tries what a contained program must not do, and answers.
@@ -74,28 +73,14 @@ struct World {
 impl World {
     /// `None`, with a message, if this machine cannot contain programs.
     fn new() -> Option<Self> {
+        if !is_available() {
+            return None;
+        }
         let directory = Directory::new();
         directory.file("secret", "the secret");
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         server.set_nonblocking(true).unwrap();
-        let world = Self { directory, server };
-        world.is_available().then_some(world)
-    }
-
-    fn is_available(&self) -> bool {
-        self.directory.script("bin/true", "exit 0");
-        self.directory.file(
-            "available.yaml",
-            "evaluators:\n- {name: a, type: code, path: bin/true, executor: sandbox}\n",
-        );
-        let ran = self.directory.evaluator(&["check", "available.yaml"]);
-        if ran.code == Some(0) {
-            return true;
-        }
-        let required = std::env::var_os("CONTAINMENT_TESTS").is_some_and(|it| it == "required");
-        assert!(!required, "{}{}", ran.stdout, ran.stderr);
-        eprintln!("SKIPPED: no sandbox on this machine: {}{}", ran.stdout, ran.stderr);
-        false
+        Some(Self { directory, server })
     }
 
     /// Entries of a configuration: the files with these keys, each once in a sandbox and once without.

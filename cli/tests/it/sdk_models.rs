@@ -62,10 +62,17 @@ fn config(mode: &str, keys: &str) -> String {
     )
 }
 
-/// Runs `c.yaml` without a key, a server, and variables of a host.
+/// Runs `c.yaml` without a key, a server, and variables of a host, where all other hosts are asked by way of a proxy that is
+/// not there.
 fn run_alone(directory: &Directory, traces: &str) -> Ran {
     let mut command = directory.command(&["run", &trace(traces), "-c", "c.yaml", "-o", "json"]);
     for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"] {
+        command.env_remove(name);
+    }
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env(name, "http://127.0.0.1:9");
+    }
+    for name in ["NO_PROXY", "no_proxy"] {
         command.env_remove(name);
     }
     finish(command.spawn().expect("the command starts"))

@@ -226,20 +226,26 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
     ];
     for (document, expected) in cases {
         directory.file("t.json", document.to_string());
+        let outputs: Vec<String> = output_formats()
+            .flat_map(|form| ["-o".to_owned(), format!("{form}=r.{form}")])
+            .collect();
+        let mut args = vec!["t.json", "-c", "c.yaml"];
+        args.extend(outputs.iter().map(String::as_str));
+        let ran = directory.run(&args).exits(3);
+        // Each form says so itself, as well as stderr.
         for form in output_formats() {
-            let ran = run(&directory, &["t.json"], form).exits(3);
-            // Each form says so itself, as well as stderr.
             let start = expected.split(['`', '"', ':']).next().unwrap();
-            let shown = ran.stdout.replace("&apos;", "'").replace("\\[", "[").replace("\\]", "]");
-            assert!(shown.contains(start), "{form} {expected}: {}", ran.stdout);
-            assert!(ran.stderr.contains(&expected), "{expected}: {}", ran.stderr);
-            let last = ran.stderr.lines().last().unwrap();
-            assert!(
-                last.starts_with("ERROR: 1 passed") || last.starts_with("ERROR: 2 passed"),
-                "{last}"
-            );
-            assert!(last.contains("; 1 ") && last.ends_with(" of trace files left out"), "{last}");
+            let report = directory.read(&format!("r.{form}"));
+            let shown = report.replace("&apos;", "'").replace("\\[", "[").replace("\\]", "]");
+            assert!(shown.contains(start), "{form} {expected}: {report}");
         }
+        assert!(ran.stderr.contains(&expected), "{expected}: {}", ran.stderr);
+        let last = ran.stderr.lines().last().unwrap();
+        assert!(
+            last.starts_with("ERROR: 1 passed") || last.starts_with("ERROR: 2 passed"),
+            "{last}"
+        );
+        assert!(last.contains("; 1 ") && last.ends_with(" of trace files left out"), "{last}");
     }
 }
 

@@ -145,7 +145,7 @@ fn gates(report: &Report) -> Vec<io::Result<EventRecord>> {
             text("evaluator.gate.measure", gate.measure.to_string()),
             number("evaluator.gate.limit", gate.limit),
             number("evaluator.gate.confidence", gate.confidence),
-            text("evaluator.gate.verdict", result.label().to_lowercase()),
+            text("evaluator.gate.verdict", result.verdict.as_str().to_owned()),
         ];
         if let Some(Estimate { n, mean, interval, .. }) = result.estimate {
             attributes.extend([

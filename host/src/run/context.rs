@@ -1,6 +1,7 @@
 //! The working directory, variables and limits of a program, and hints about them for errors.
 
 use std::{
+    collections::BTreeSet,
     env,
     path::{self, Path, PathBuf},
     time::Duration,
@@ -70,6 +71,38 @@ fn model_variables(own: &[(String, Option<String>)]) -> Vec<&'static str> {
     PROXY_VARIABLES.into_iter().chain(sdks).flat_map(|(url, token)| [url, token]).collect()
 }
 
+/// Names of the variable that lists the hosts which are asked directly; programs read one of the two.
+const DIRECT_HOSTS: [&str; 2] = ["NO_PROXY", "no_proxy"];
+
+/// Returns the value of [`DIRECT_HOSTS`] for a program that asks models: the hosts of its own settings, and the address of
+/// its models. Otherwise `HTTP_PROXY` or `ALL_PROXY` would divert its requests and its token.
+fn direct_hosts(
+    own: &[(String, Option<String>)],
+    (inherited, inherit): (&Environment, Inherit),
+) -> String {
+    let visible = |name: &&str| {
+        let given = own.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let passed_on = || inherited.get(name).map(|value| value.to_string_lossy().into_owned());
+        match given {
+            Some(value) => value.or_else(passed_on),
+            None if inherit == Inherit::Confined => None,
+            None => passed_on(),
+        }
+    };
+    let mut hosts: Vec<String> = Vec::new();
+    for value in DIRECT_HOSTS.iter().filter_map(visible) {
+        hosts.extend(value.split(',').map(|host| host.trim().to_owned()));
+    }
+    // Some programs understand this only as the whole value.
+    if hosts.iter().any(|host| host == "*") {
+        return "*".to_owned();
+    }
+    hosts.extend(["127.0.0.1", "localhost"].map(str::to_owned));
+    let mut listed = BTreeSet::new();
+    hosts.retain(|host| !host.is_empty() && listed.insert(host.clone()));
+    hosts.join(",")
+}
+
 /// Signal of a process that called something which a system call filter forbids.
 const FORBIDDEN_CALL: i32 = 31;
 
@@ -104,6 +137,10 @@ impl ExecutionContext {
         // Each evaluation sets its own, and those of this process must not be seen before.
         let unset = model_variables.iter().map(|name| ((*name).to_owned(), Some(String::new())));
         variables.extend(unset);
+        if code.models.is_some() {
+            let hosts = direct_hosts(&env.variables, (inherited, inherit));
+            variables.extend(DIRECT_HOSTS.map(|name| (name.to_owned(), Some(hosts.clone()))));
+        }
         Ok(Self {
             directory: working_directory(code.process.cwd.as_deref())?,
             environment: EnvironmentFilter::new(inherited, inherit, &variables),
@@ -394,6 +431,26 @@ mod tests {
         };
         let inherited = Environment::new([("OPENAI_API_KEY", "k"), ("PATH", "/bin")]);
         ExecutionContext::new(&code, false, &inherited).unwrap()
+    }
+
+    #[test]
+    fn models_are_asked_directly_next_to_the_hosts_of_the_user() {
+        let hosts = |own: &[(&str, Option<&str>)], inherited: &[(&str, &str)], inherit| {
+            let own: Vec<_> = own
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)))
+                .collect();
+            direct_hosts(&own, (&Environment::new(inherited.iter().copied()), inherit))
+        };
+        let both = [("NO_PROXY", "a.b, localhost"), ("no_proxy", "a.b,::1")];
+        assert_eq!(hosts(&[], &[], Inherit::Open), "127.0.0.1,localhost");
+        assert_eq!(hosts(&[], &both, Inherit::Open), "a.b,localhost,::1,127.0.0.1");
+        assert_eq!(hosts(&[], &both, Inherit::Confined), "127.0.0.1,localhost");
+        let passed_on = [("NO_PROXY", None)];
+        assert_eq!(hosts(&passed_on, &both, Inherit::Confined), "a.b,localhost,127.0.0.1");
+        let own = [("NO_PROXY", Some("x")), ("no_proxy", Some(""))];
+        assert_eq!(hosts(&own, &both, Inherit::Open), "x,127.0.0.1,localhost");
+        assert_eq!(hosts(&[], &[("no_proxy", "a,*")], Inherit::Open), "*");
     }
 
     #[cfg(unix)]

@@ -1,8 +1,16 @@
 //! Conversations that a run evaluates in place of those of trace files.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
-use crate::{conversation::Conversation, trace::ReadError};
+use crate::{
+    conversation::Conversation,
+    report::{ConversationReport, run_file::InputError},
+    trace::ReadError,
+};
 
 /// Conversations that a run evaluates in place of those of trace files, e.g. changed ones. They are loaded on several threads
 /// while others are evaluated, and dropped afterwards.
@@ -35,4 +43,34 @@ pub trait ConversationSource: fmt::Debug + Send + Sync {
     ///
     /// A file cannot be read any more, or has changed.
     fn load(&self, number: usize) -> Result<Conversation, ReadError>;
+}
+
+/// Conversations that arrive while others are evaluated, e.g. the lines of a stream. Their number is not known before the end.
+pub trait ConversationStream: fmt::Debug + Send {
+    /// Returns the next conversation; `None` at the end. It is not polled while enough conversations wait for evaluators, so
+    /// that a bounded number of them is in memory.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Arrival>>;
+
+    /// Receives the report of a conversation when it is written. Default: does nothing.
+    fn finished(&mut self, _number: usize, _report: &ConversationReport) {}
+
+    /// Returns the number of conversations that have come and were not given, at the end of the stream: the run is partial
+    /// then. Default: 0.
+    fn unfinished(&self) -> usize {
+        0
+    }
+}
+
+/// A conversation of a stream.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Position in the order of the report. A conversation that arrives again under its number is evaluated again, after its
+    /// earlier evaluations.
+    pub number: usize,
+    /// Length of its text in bytes.
+    pub bytes: usize,
+    /// Name of the session that joins its traces, if it is one.
+    pub session: Option<Arc<str>>,
+    /// The conversation, or why there is none: an error of the run.
+    pub loaded: Result<Conversation, InputError>,
 }

@@ -12,7 +12,7 @@ use crate::{
         Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, attribute_names,
         extract_group, group_indexed,
     },
-    report::run_file::{Digest, Digester},
+    report::run_file::{Digest, Digester, Shard},
     trace::{ReadError, TraceIndex},
 };
 
@@ -26,6 +26,10 @@ const BATCH_BYTES: usize = 256 << 10;
 pub(super) struct Conversations {
     origin: Origin,
     only: Option<Only>,
+    /// Whether further ones arrive while these are evaluated.
+    are_streamed: bool,
+    /// The share that is evaluated.
+    shard: Option<Shard>,
     /// Attributes whose values are read.
     attributes: Attributes,
 }
@@ -67,17 +71,33 @@ impl Conversations {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
         let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
-        (Self { origin, only: None, attributes }, grouped_by)
+        (Self::of(origin, attributes), grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
     pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Suite(suite), only: None, attributes }
+        Self::of(Origin::Suite(suite), attributes)
     }
 
     /// Returns the conversations of a source, which has read the values of attributes.
     pub(super) fn of_source(source: Arc<dyn ConversationSource>, attributes: Attributes) -> Self {
-        Self { origin: Origin::Source(source), only: None, attributes }
+        Self::of(Origin::Source(source), attributes)
+    }
+
+    /// Returns those of a stream, none of which is known in advance.
+    pub(super) fn of_stream(attributes: Attributes) -> Self {
+        let (index, groups) = (TraceIndex::default(), Groups::default());
+        let traces = Traces { index, groups, conventions: Conventions::default() };
+        Self { are_streamed: true, ..Self::of(Origin::Traces(Box::new(traces)), attributes) }
+    }
+
+    fn of(origin: Origin, attributes: Attributes) -> Self {
+        Self { origin, only: None, are_streamed: false, shard: None, attributes }
+    }
+
+    /// Returns true if they arrive while others are evaluated.
+    pub(super) fn are_streamed(&self) -> bool {
+        self.are_streamed
     }
 
     /// Returns the attributes whose values are read.
@@ -91,14 +111,26 @@ impl Conversations {
         Some(Self { only: Some(Only { position, of }), ..self })
     }
 
+    /// Evaluates only a share of the conversations.
+    pub(super) fn of_shard(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// Returns the numbers of the conversations that are evaluated; `None` if all are.
+    pub(super) fn share(&self) -> Option<Vec<usize>> {
+        let shard = self.shard?;
+        Some((0..self.len()).filter(|number| shard.has(&self.trace_id(*number))).collect())
+    }
+
     /// Returns true if only one of the conversations is evaluated.
     pub(super) fn is_one_of_a_run(&self) -> bool {
         self.only.is_some()
     }
 
-    /// Returns the number of conversations of the run, with those that are left out.
+    /// Returns the number of conversations of the run, with those that are left out. One of a stream is never the only one.
     pub(super) fn of_run(&self) -> usize {
         match &self.origin {
+            _ if self.are_streamed => usize::MAX,
             Origin::Source(source) => source.of_run(),
             _ => self.only.map_or_else(|| self.len(), |only| only.of),
         }
@@ -171,14 +203,15 @@ impl Conversations {
         }
     }
 
-    /// Returns the conversations that are loaded together, from `first` on.
-    pub(super) fn batch(&self, first: usize) -> Range<usize> {
+    /// Returns the places of the conversations that are loaded together, from `first` on. `order` has the numbers of all places.
+    pub(super) fn batch(&self, first: usize, order: Option<&[usize]>) -> Range<usize> {
         let mut bytes = 0;
-        let end = (first..self.len().min(first + BATCH)).find(|number| {
-            bytes += self.size(*number);
+        let all = order.map_or(self.len(), <[usize]>::len).min(first + BATCH);
+        let end = (first..all).find(|place| {
+            bytes += self.size(order.map_or(*place, |order| order[*place]));
             bytes >= BATCH_BYTES
         });
-        first..end.map_or(self.len().min(first + BATCH), |last| last + 1)
+        first..end.map_or(all, |last| last + 1)
     }
 
     /// Reads the traces of a conversation and extracts it. Blocks.
@@ -188,11 +221,10 @@ impl Conversations {
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
         let number = self.position(number);
-        let attributes = self.attributes.all();
         let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
             Origin::Suite(suite) => {
-                let mut conversation = conversation(&**suite, number, &attributes);
+                let mut conversation = conversation(&**suite, number, &self.attributes.all());
                 self.attributes.redact(&mut conversation);
                 return Ok(conversation);
             }
@@ -201,10 +233,7 @@ impl Conversations {
         let traces: Vec<_> =
             groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
-        let mut conversation = extract_group(&group, conventions);
-        conversation.labels = conversation.find_labels(&group, attributes);
-        self.attributes.redact(&mut conversation);
-        Ok(conversation)
+        Ok(extracted(&group, conventions, &self.attributes))
     }
 
     /// Returns the case of a conversation by the attribute that identifies cases; `None` without it. Blocks.
@@ -228,6 +257,18 @@ impl Conversations {
             Origin::Source(_) => Vec::new(),
         }
     }
+}
+
+/// Extracts the conversation of a group, with the values of attributes.
+pub(super) fn extracted(
+    group: &Group<'_>,
+    conventions: &Conventions,
+    attributes: &Attributes,
+) -> Conversation {
+    let mut conversation = extract_group(group, conventions);
+    conversation.labels = conversation.find_labels(group, attributes.all());
+    attributes.redact(&mut conversation);
+    conversation
 }
 
 /// Returns the text of a trace file's path in reports; `None` for the standard input.

@@ -8,13 +8,16 @@ use std::sync::{Arc, OnceLock};
 use evaluator_protocol::ProtocolVersion;
 
 use crate::{
-    conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
+    conversation::{Attachment, Conversation, PerformanceMetrics, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
     json::{self, NonFinite, Object, Value},
     models::Redactor,
     pool::Document,
     report::run_file::{Digest, Digester},
 };
+
+/// Maximum number of bytes of images, in base64, that are kept with a conversation.
+const IMAGES: usize = 1_000_000;
 
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
 #[derive(Clone, Debug)]
@@ -36,13 +39,13 @@ impl Turns {
         Self::written(Writer::default(), conversation, case)
     }
 
-    /// The same for people to read: without the values of secrets.
+    /// The same for people to read: without the values of secrets, and with attachments.
     pub(super) fn redacted(
         conversation: &Conversation,
         case: Option<&EvalCase>,
         redactor: &Redactor,
     ) -> Self {
-        let out = Writer { redactor: Some(redactor), ..Writer::default() };
+        let out = Writer { redactor: Some(redactor), images: IMAGES, ..Writer::default() };
         Self::written(out, conversation, case)
     }
 
@@ -113,6 +116,8 @@ struct Writer<'r> {
     text: String,
     /// Removes secrets from all texts.
     redactor: Option<&'r Redactor>,
+    /// Number of bytes of images that may still be written.
+    images: usize,
 }
 
 impl Writer<'_> {
@@ -186,7 +191,38 @@ impl Writer<'_> {
         self.string(&turn.trace_id);
         self.raw(",\"span_id\":");
         self.string(&turn.span_id);
+        // The contract has no place for them.
+        if self.redactor.is_some() {
+            self.attachments("user_attachments", &turn.user_attachments);
+            self.attachments("final_attachments", &turn.final_attachments);
+        }
         self.raw("}");
+    }
+
+    fn attachments(&mut self, key: &str, attachments: &[Attachment]) {
+        if attachments.is_empty() {
+            return;
+        }
+        self.raw(&format!(",\"{key}\":"));
+        self.list(attachments, |out, it| {
+            let Attachment { kind, media_type, name, url, size, data } = it;
+            out.raw("{\"kind\":");
+            out.string(kind.as_str());
+            let fits = data.as_deref().filter(|data| data.len() <= out.images);
+            out.images -= fits.map_or(0, str::len);
+            let texts = [("media_type", media_type), ("name", name), ("url", url)];
+            let texts = texts.map(|(key, text)| (key, text.as_deref()));
+            for (key, text) in texts.into_iter().chain([("data", fits)]) {
+                if let Some(text) = text {
+                    out.raw(&format!(",\"{key}\":"));
+                    out.string(text);
+                }
+            }
+            if let Some(size) = size {
+                out.raw(&format!(",\"size\":{size}"));
+            }
+            out.raw("}");
+        });
     }
 
     fn expected(&mut self, turn: &ExpectedTurn) {

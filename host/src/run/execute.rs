@@ -6,6 +6,8 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    future::poll_fn,
+    mem,
     sync::Arc,
 };
 
@@ -15,7 +17,7 @@ use super::{
     Plan, RunEvent, Runner,
     conversations::{Conversations, shown},
     decide::{CaseOrder, Decider},
-    loaders::{Loaded, Loaders},
+    feed::{Feed, Loaded, Taken, Unread},
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     recording::Recording,
@@ -47,6 +49,10 @@ pub(super) struct Executed {
     pub(super) recorded: HashSet<usize>,
     /// Warnings about the run as a whole.
     pub(super) warnings: Vec<String>,
+    /// Errors of the input that are in no record.
+    pub(super) input_errors: Vec<String>,
+    /// Whether there are conversations that were not taken.
+    pub(super) is_unfinished: bool,
 }
 
 /// Runs every evaluator on every conversation. With `events`, the reports contain the data of evaluation events. An
@@ -54,53 +60,54 @@ pub(super) struct Executed {
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
-    (conversations, cases): (Arc<Conversations>, &CaseIndex<'_>),
+    (conversations, feed, cases): (&Conversations, Box<dyn Feed>, &CaseIndex<'_>),
     permits: Permits,
     (events, transcripts, deciding): (bool, TranscriptWriter, Option<(CaseOrder, &[Gate])>),
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
     let Plan { evaluators, session, .. } = plan;
+    let number = feed.len().unwrap_or(usize::MAX);
     let evaluators: Vec<Arc<PreparedEvaluator>> = evaluators
         .into_iter()
-        .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))
+        .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, number)))
         .collect();
     let slots: Vec<Slot> = slots(&evaluators).collect();
-    let total = conversations.len() * slots.len();
+    let total = feed.len().unwrap_or_default() * slots.len();
     // Those that wait for models use no processor.
     let judged = session.as_ref().map_or(0, Session::evaluations);
     on_event(RunEvent::Evaluating { total });
     let mut execution = Execution {
-        loaders: Loaders::new(Arc::clone(&conversations)),
+        feed,
         permits: Arc::new(permits),
         evaluated: runner.jobs.get().max(judged),
         runner,
         cases,
         events,
         transcripts,
-        next: 0,
         active: HashMap::new(),
+        deferred: Vec::new(),
         active_bytes: 0,
         tasks: JoinSet::new(),
         positions: HashMap::new(),
         writer,
+        input_errors: Vec::new(),
         changed: HashSet::new(),
         recorded: HashSet::new(),
         case_doubts: Vec::new(),
-        order: deciding.as_ref().map(|(order, _)| order.conversations()),
         decider: deciding.map(|(order, gates)| {
             Decider::new(order, evaluators.iter().map(|it| it.name()), gates)
         }),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         slots: &slots,
-        conversations: &conversations,
+        conversations,
         session: session.as_ref(),
     };
     execution.run().await;
-    let (recorded, warnings) = execution.finish_run();
+    let executed = execution.finish_run();
     let unreliable = close(evaluators, writer).await;
-    Executed { unreliable, recorded, warnings }
+    Executed { unreliable, ..executed }
 }
 
 /// Ends the processes of all evaluators concurrently. Returns the reasons why results are unreliable; a later run does not
@@ -151,34 +158,34 @@ struct Execution<'a, 's> {
     evaluators: &'a [Arc<PreparedEvaluator>],
     /// The evaluations of each conversation.
     slots: &'a [Slot],
-    conversations: &'a Arc<Conversations>,
+    conversations: &'a Conversations,
     cases: &'a CaseIndex<'s>,
     /// It knows the secrets that no report has.
     session: Option<&'a Session>,
     events: bool,
     transcripts: TranscriptWriter,
-    loaders: Loaders,
+    feed: Box<dyn Feed>,
     permits: Arc<Permits>,
     /// Number of conversations that evaluators may work on at the same time.
     evaluated: usize,
-    /// The first conversation that was not started to load.
-    next: usize,
     /// Conversations that are being evaluated.
     active: HashMap<usize, Active>,
+    /// Conversations that arrived again while they are being evaluated.
+    deferred: Vec<Taken>,
     /// Length of their text in bytes.
     active_bytes: usize,
     tasks: JoinSet<Evaluation>,
     /// The conversation and the slot of each task.
     positions: HashMap<tokio::task::Id, (usize, usize)>,
     writer: &'a mut RunWriter,
+    /// Errors of the input that are in no record.
+    input_errors: Vec<String>,
     /// Evaluators whose files have changed since the start of the run, so that their evaluations are not reused.
     changed: HashSet<usize>,
     /// Positions of the golden cases that have been found so far.
     recorded: HashSet<usize>,
     /// Warnings about golden cases, each with its conversation.
     case_doubts: Vec<(usize, String)>,
-    /// The order of the conversations; `None` for that of the input.
-    order: Option<Vec<usize>>,
     /// In a run that ends as soon as its gates are decided.
     decider: Option<Decider>,
     progress: Progress<'a>,
@@ -187,6 +194,9 @@ struct Execution<'a, 's> {
 /// A conversation that is being evaluated.
 struct Active {
     recording: Arc<Recording>,
+    /// Length of its text in bytes.
+    bytes: usize,
+    session: Option<Arc<str>>,
     /// By slot.
     evaluations: Vec<Option<EvaluationReport>>,
     /// Keys of the evaluations by slot, in runs that are saved.
@@ -217,67 +227,57 @@ impl Execution<'_, '_> {
                         self.evaluated(joined);
                     }
                 }
-                Some((batch, loaded)) = self.loaders.next() => self.loaded(batch, loaded),
+                Some(batch) = poll_fn(|context| self.feed.poll_next(context)) => {
+                    batch.into_iter().for_each(|taken| self.take(taken));
+                }
+                () = self.runner.cancellation.cancelled(), if self.feed.is_open() => {}
                 else => break,
             }
+            mem::take(&mut self.deferred).into_iter().for_each(|taken| self.take(taken));
             self.publish();
         }
         self.release(true);
         self.publish();
     }
 
-    /// Ends the threads, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
-    fn finish_run(self) -> (HashSet<usize>, Vec<String>) {
-        let Self { recorded, decider, .. } = self;
-        self.loaders.end();
+    /// Ends the feed, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
+    fn finish_run(self) -> Executed {
+        let Self { recorded, decider, input_errors, .. } = self;
         let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
         let case_doubts = self.case_doubts.into_iter().filter(|(number, _)| counts(*number));
-        (recorded, case_doubts.map(|(_, doubt)| doubt).collect())
+        let warnings = case_doubts.map(|(_, doubt)| doubt).collect();
+        let is_unfinished = self.feed.is_unfinished();
+        self.feed.end();
+        Executed { unreliable: Vec::new(), recorded, warnings, input_errors, is_unfinished }
     }
 
     /// Starts to load conversations, unless enough loaded ones wait.
     fn load_ahead(&mut self) {
-        while self.next < self.conversations.len() {
-            let is_decided = self.decider.as_ref().is_some_and(Decider::are_all_decided);
-            if self.runner.cancellation.is_cancelled() || self.permits.is_closed() || is_decided {
-                self.give_up();
-                return;
-            }
-            if self.has_enough_to_decide() {
-                return;
-            }
-            let waiting = self.active.len().saturating_sub(self.evaluated);
-            let is_enough =
-                waiting > 0 && (waiting >= WAITING || self.active_bytes >= WAITING_BYTES);
-            if is_enough || self.loaders.are_busy() {
-                return;
-            }
-            let batch = match &self.order {
-                Some(_) => self.next..self.next + 1,
-                None => self.conversations.batch(self.next),
-            };
-            self.next = batch.end;
-            self.loaders.start(batch.map(|place| self.number(place)).collect());
+        let is_decided = self.decider.as_ref().is_some_and(Decider::are_all_decided);
+        if self.runner.cancellation.is_cancelled() || self.permits.is_closed() || is_decided {
+            self.give_up();
+            return;
         }
+        while self.has_room() && self.feed.start() {}
+    }
+
+    /// Returns true if further conversations are needed.
+    fn has_room(&self) -> bool {
+        let waiting = self.active.len().saturating_sub(self.evaluated);
+        let is_enough = waiting > 0 && (waiting >= WAITING || self.active_bytes >= WAITING_BYTES);
+        !is_enough && self.deferred.is_empty() && !self.has_enough_to_decide()
     }
 
     /// Returns true if further conversations might be evaluated in vain, because those before them may decide all gates.
     fn has_enough_to_decide(&self) -> bool {
         let Some(decider) = &self.decider else { return false };
-        let started = self.active.len() + self.loaders.started();
+        let started = self.active.len() + self.feed.started();
         started >= self.evaluated || decider.waiting() >= WAITING
-    }
-
-    /// Returns the conversation at a place in the order of the run.
-    fn number(&self, place: usize) -> usize {
-        self.order.as_ref().map_or(place, |order| order[place])
     }
 
     /// Reports all further conversations as cancelled or as not run.
     fn give_up(&mut self) {
-        for place in self.next..self.conversations.len() {
-            let number = self.number(place);
-            let trace_id = self.conversations.trace_id(number);
+        while let Some(Unread { number, trace_id, trace_file }) = self.feed.skip() {
             let evaluations = self.slots.iter().map(|slot| {
                 let evaluator = &self.evaluators[slot.column];
                 let report = match &self.decider {
@@ -292,61 +292,92 @@ impl Execution<'_, '_> {
                 Some(decider) => decider.unread(number),
                 None => {
                     let mut report = ConversationReport::new(Arc::clone(&trace_id));
-                    report.trace_file = self.conversations.trace_file(number);
+                    report.trace_file = trace_file;
                     report
                 }
             };
             report.evaluations = self.combined(evaluations);
             self.writer.conversation(number, &report);
         }
-        self.next = self.conversations.len();
         self.publish();
     }
 
-    fn loaded(&mut self, batch: Vec<usize>, loaded: Loaded) {
-        for (number, loaded) in batch.into_iter().zip(loaded) {
-            let unusable = match loaded {
-                Ok(conversation) if !conversation.errors.is_empty() => {
-                    let error =
-                        format!("The recording is unusable: {}", conversation.errors.join("; "));
-                    let evaluations = vec![unusable(&error, "unusable_recording")];
-                    let report = self.report(&conversation, None, evaluations);
-                    self.write_transcript(number, &report, &conversation, None);
-                    report
-                }
-                Ok(conversation) if conversation.turns.is_empty() => {
-                    let error = "No invocations extracted from trace.";
-                    self.report(&conversation, None, vec![unusable(error, "no_invocations")])
-                }
-                Ok(conversation) => {
-                    self.evaluate(number, conversation);
-                    continue;
-                }
-                Err(error) => {
-                    let error = format!("Turn extraction failed: {error}");
-                    let mut report = ConversationReport::new(self.conversations.trace_id(number));
-                    report.trace_file = self.conversations.trace_file(number);
-                    report.evaluations = vec![unusable(&error, "extraction_failed")];
-                    report
-                }
-            };
-            self.permits.record_failure();
-            self.progress.total -= self.slots.len();
-            if let Some(decider) = &mut self.decider {
-                (0..self.evaluators.len()).for_each(|column| decider.take(number, column, None));
-            }
-            self.write(number, unusable);
+    /// Evaluates a conversation that was loaded, or reports why it cannot be evaluated.
+    fn take(&mut self, taken: Taken) {
+        if self.active.contains_key(&taken.number) {
+            self.deferred.push(taken);
+            return;
         }
+        let Taken { number, bytes, session, loaded } = taken;
+        let unusable = match loaded {
+            Loaded::Conversation(conversation) => match self.unusable(number, &conversation) {
+                Some(mut report) => {
+                    report.session = session;
+                    report
+                }
+                None => return self.evaluate(number, (bytes, session), *conversation),
+            },
+            Loaded::Failed(Unread { trace_id, trace_file, .. }, error) => {
+                let error = format!("Turn extraction failed: {error}");
+                let mut report = ConversationReport::new(trace_id);
+                report.trace_file = trace_file;
+                report.evaluations = vec![unusable(&error, "extraction_failed")];
+                report
+            }
+            Loaded::Unusable(error) => {
+                self.permits.record_failure();
+                if !self.writer.input_error(number, &error) {
+                    let (line, message) = (error.line, error.message);
+                    self.input_errors.push(format!("Line {line} cannot be used: {message}"));
+                }
+                return;
+            }
+        };
+        self.permits.record_failure();
+        if self.feed.len().is_some() {
+            self.progress.total -= self.slots.len();
+        }
+        if let Some(decider) = &mut self.decider {
+            (0..self.evaluators.len()).for_each(|column| decider.take(number, column, None));
+        }
+        self.write(number, unusable);
+    }
+
+    /// Returns the report of a conversation that cannot be evaluated; `None` if it can be.
+    fn unusable(
+        &mut self,
+        number: usize,
+        conversation: &Conversation,
+    ) -> Option<ConversationReport> {
+        if !conversation.errors.is_empty() {
+            let error = format!("The recording is unusable: {}", conversation.errors.join("; "));
+            let evaluations = vec![unusable(&error, "unusable_recording")];
+            let report = self.report(conversation, None, evaluations);
+            self.write_transcript(number, &report, conversation, None);
+            return Some(report);
+        }
+        conversation.turns.is_empty().then(|| {
+            let error = "No invocations extracted from trace.";
+            self.report(conversation, None, vec![unusable(error, "no_invocations")])
+        })
     }
 
     /// Starts all evaluations of a conversation.
-    fn evaluate(&mut self, number: usize, conversation: Conversation) {
+    fn evaluate(
+        &mut self,
+        number: usize,
+        (bytes, session): (usize, Option<Arc<str>>),
+        conversation: Conversation,
+    ) {
         let position = self.conversations.position(number);
         let case = self.golden_case(number, &conversation);
         let scenario = self.cases.scenario(&conversation, self.conversations.of_run()).cloned();
         let recording =
             Arc::new(Recording::new(position, conversation, case).with_scenario(scenario));
         let missing = self.slots.len();
+        if self.feed.len().is_none() {
+            self.progress.total += missing;
+        }
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         let mut skipped = Vec::new();
         for (position, &Slot { column, repeat }) in self.slots.iter().enumerate() {
@@ -371,8 +402,9 @@ impl Execution<'_, '_> {
             });
             self.positions.insert(task.id(), (number, position));
         }
-        self.active.insert(number, Active { recording, evaluations, keys, missing });
-        self.active_bytes += self.conversations.size(number);
+        self.active
+            .insert(number, Active { recording, bytes, session, evaluations, keys, missing });
+        self.active_bytes += bytes;
         for position in skipped {
             let evaluator = &self.evaluators[self.slots[position].column];
             let report = match &self.decider {
@@ -504,10 +536,9 @@ impl Execution<'_, '_> {
 
     /// Drops a conversation and writes its report.
     fn finish(&mut self, number: usize) {
-        let Some(Active { recording, evaluations, .. }) = self.active.remove(&number) else {
-            return;
-        };
-        self.active_bytes -= self.conversations.size(number);
+        let Some(active) = self.active.remove(&number) else { return };
+        let Active { recording, bytes, session, evaluations, .. } = active;
+        self.active_bytes -= bytes;
         let evaluations = evaluations.into_iter().zip(self.slots).map(|(report, slot)| {
             let evaluator = &self.evaluators[slot.column];
             report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
@@ -519,6 +550,7 @@ impl Execution<'_, '_> {
         }
         let golden = recording.case().map(|case| case.id.as_str().into());
         let mut report = self.report(&recording.conversation, golden, evaluations);
+        report.session = session;
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
@@ -558,6 +590,7 @@ impl Execution<'_, '_> {
 
     fn write_now(&mut self, number: usize, report: &ConversationReport) {
         self.writer.conversation(number, report);
+        self.feed.finished(number, report);
     }
 
     /// Writes the transcript of a conversation, if it is kept.

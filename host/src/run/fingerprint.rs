@@ -26,7 +26,9 @@ use crate::{
     models::ProgramIdentity,
     report::{
         Certificate,
-        run_file::{Digest, Digester, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL},
+        run_file::{
+            Digest, Digester, EvaluatorEntry, ExpectedCases, FingerprintParts, Golden, Header, TOOL,
+        },
     },
     runtime::{Inputs, Launch, imported_from, paths, secrets::is_secret_name},
 };
@@ -68,11 +70,7 @@ pub(super) fn header(
     if !is_identified {
         return header;
     }
-    let golden = eval_set.map(|set| {
-        let digest = |case: &EvalCase| Digester::new("golden case").json("case", case).finish();
-        let cases = set.cases.iter().map(|case| (case.id.clone(), digest(case))).collect();
-        Golden { id: set.id.clone(), cases, digest: None }
-    });
+    let golden = eval_set.map(golden);
     let entries: Vec<_> = planned
         .iter()
         .map(|it| (&it.name, it.threshold, it.missing_turns == MissingTurns::Fail))
@@ -91,6 +89,22 @@ pub(super) fn header(
         )
         .finish();
     Header { plan: Some(plan), config: Some(configuration), golden, ..header }
+}
+
+fn golden(set: &EvalSet) -> Golden {
+    let digest = |case: &EvalCase| Digester::new("golden case").json("case", case).finish();
+    let cases = set.cases.iter().map(|case| (case.id.clone(), digest(case))).collect();
+    Golden { id: set.id.clone(), cases, digest: None }
+}
+
+/// Returns what parts of a run that do not have its golden cases are held against.
+#[must_use]
+pub fn expected_cases(set: &EvalSet) -> ExpectedCases {
+    let recordable = set.cases.iter().filter(|case| !case.turns.is_empty());
+    ExpectedCases {
+        digest: golden(set).digest(),
+        ids: recordable.map(|it| it.id.clone()).collect(),
+    }
 }
 
 fn entry(evaluator: &PlannedEvaluator, certificate: Option<Arc<Certificate>>) -> EvaluatorEntry {

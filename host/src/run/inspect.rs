@@ -1,21 +1,26 @@
 //! The conversations of trace files as evaluators see them, without evaluating them.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
-use super::{attributes::Attributes, conversations::Conversations, diagnosis, document::Turns};
+use super::{
+    attributes::Attributes,
+    conversations::Conversations,
+    diagnosis,
+    recordings::{Recordings, turns_document},
+};
 use crate::{
     conversation::{Conventions, Conversation, GROUPING, GroupBy, GroupedBy},
-    json::{Value, parse_python},
-    trace::{
-        LoadError, LoadErrorKind, ReadError, TraceFormats, TraceIndex, UnusableParts, trace_files,
-    },
+    json::Value,
+    trace::{LoadError, LoadErrorKind, TraceFormats, TraceIndex, UnusableParts, trace_files},
 };
 
-/// The conversations of some trace files. Each is read when it is requested.
+/// The conversations of some trace files.
 #[derive(Debug)]
 pub struct Inspection {
-    conversations: Conversations,
-    grouped_by: GroupedBy,
+    /// The conversations, without golden cases.
+    pub recordings: Recordings,
+    /// The grouping of the traces.
+    pub grouped_by: GroupedBy,
     /// One error per input that cannot be used, or only in part.
     pub errors: Vec<LoadError>,
     /// Warning about files in directories that are not read.
@@ -40,25 +45,7 @@ impl Inspection {
         errors.append(&mut index.errors);
         let (conversations, grouped_by) =
             Conversations::new(index, conventions.clone(), group_by, false, Attributes::default());
-        Self { conversations, grouped_by, errors, warning }
-    }
-
-    /// Returns the number of conversations.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.conversations.len()
-    }
-
-    /// Returns true if there is no conversation.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the grouping of the traces.
-    #[must_use]
-    pub fn grouped_by(&self) -> GroupedBy {
-        self.grouped_by
+        Self { recordings: conversations.into(), grouped_by, errors, warning }
     }
 
     /// Returns the parts of all files that cannot be used.
@@ -78,30 +65,13 @@ impl Inspection {
     pub fn hint(error: &LoadError) -> Option<String> {
         diagnosis::trace_hint(error)
     }
-
-    /// Returns the trace id of a conversation.
-    #[must_use]
-    pub fn trace_id(&self, number: usize) -> Arc<str> {
-        self.conversations.trace_id(number)
-    }
-
-    /// Reads a conversation. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read any more, or has changed.
-    pub fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        self.conversations.load(number)
-    }
 }
 
 /// Returns the turns of a conversation as the document of an evaluator has them (`invocations`).
 #[must_use]
 pub fn invocations(conversation: &Conversation) -> Value {
-    match parse_python(&Turns::new(conversation, None).to_object()) {
-        Some(Value::Object(mut document)) => {
-            document.swap_remove("invocations").unwrap_or_default()
-        }
+    match turns_document(conversation, None) {
+        Value::Object(mut document) => document.swap_remove("invocations").unwrap_or_default(),
         _ => Value::Null,
     }
 }

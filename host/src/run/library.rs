@@ -306,13 +306,19 @@ fn apply(plan: &mut Plan, index: usize, examined: Examined, mistakes: &mut Vec<S
             let metric = program.library.as_deref();
             let warning = metric.and_then(|metric| untried(metric, version.as_deref()));
             plan.warnings.extend(warning.map(|text| format!("{}: {text}", evaluator.name)));
+            // Clients of models are imported and made at the first call, which each fork would do again.
+            let asks = program.target.is_some();
             match program.reuse {
-                Reuse::Fork(_) if !has_threads => program.worker = None,
+                Reuse::Fork(_) if !has_threads && !asks => program.worker = None,
                 // Its worker needs no fork, and answers `--describe` only after the imports.
                 _ if program.worker.is_some() => {
                     program.reuse = Reuse::None;
                     let mut description = Description::new("evaluator", env!("CARGO_PKG_VERSION"));
                     description.capabilities.push(Capability::Stream);
+                    if asks {
+                        let targets = [Capability::Numbered, Capability::Target];
+                        description.capabilities.extend(targets);
+                    }
                     program.description = Some(description);
                 }
                 _ => {}

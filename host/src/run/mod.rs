@@ -7,7 +7,8 @@
 //! | `work` | evaluators of a plan and their programs |
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
 //! | `program_file` | the file of a program, and errors about it |
-//! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `feed` | conversations as an execution takes them: of an index, or of a stream |
+//! | `conversations`, `loaders` | the conversations of an index, loaded on other threads |
 //! | `conversation_source`, `recordings` | conversations in place of those of traces; conversations of traces without a run |
 //! | `decide` | runs that end as soon as their gates are decided |
 //! | `attributes`, `cases` | attributes that decide cases, clusters and slices; the cases, counted before a run |
@@ -21,6 +22,7 @@
 //! | `context` | working directory, variables and limits of a program |
 //! | `snapshot` | the files of a program at the start of the run |
 //! | `permits` | permits to start an evaluation |
+//! | `pipe`, `lines`, `window` | runs over a stream: a conversation on each line, a record for each |
 //! | `identity`, `fingerprint` | fingerprints of evaluators, and the header of the run file |
 //! | `preview` | what an evaluator gets, before it does |
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
@@ -45,6 +47,7 @@ mod evaluation_report;
 mod event;
 mod examine;
 mod execute;
+mod feed;
 mod fetch;
 mod fingerprint;
 mod foreign;
@@ -54,9 +57,11 @@ mod identity;
 mod inspect;
 mod judging;
 mod library;
+mod lines;
 mod loaders;
 mod model_program;
 mod permits;
+mod pipe;
 mod plan;
 mod prepared;
 mod preview;
@@ -75,21 +80,25 @@ mod stages;
 mod suite;
 mod target;
 mod transcripts;
+mod window;
 mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use check::Finding;
-pub use conversation_source::ConversationSource;
+pub use conversation_source::{Arrival, ConversationSource, ConversationStream};
 pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
+pub use fingerprint::expected_cases;
 pub use inspect::{Inspection, invocations};
 pub use library::LibraryEntry;
+pub use lines::{Lines, Piped};
+pub use pipe::PipeError;
 pub use plan::Plan;
 pub use preview::Preview;
-pub use recordings::{Recordings, turns_document};
+pub use recordings::{Extractor, Recordings, turns_document};
 pub use resident::{Resident, Residents};
 pub use runner::Runner;
 pub use stages::{OneConversation, Request, SuiteInput};

@@ -109,6 +109,14 @@ impl Plan {
         Self { evaluators, session: session.ok(), refusal: None, warnings: Vec::new() }
     }
 
+    /// Returns why an evaluator cannot run, if one cannot.
+    pub(super) fn unprepared(&self) -> Option<String> {
+        let problem = |it: &PlannedEvaluator| {
+            Some(format!("`{}` cannot be prepared: {}", it.name, it.problem()?))
+        };
+        self.evaluators.iter().find_map(problem)
+    }
+
     /// Returns a plan in which every evaluation has this verdict.
     pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
         let broken = |evaluator| planned(evaluator, config, Work::Broken(verdict.clone()));

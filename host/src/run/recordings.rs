@@ -3,13 +3,18 @@
 use std::sync::Arc;
 
 use super::{
-    Request, RunEvent, Runner, conversations::Conversations, document::Turns, stages::with_policy,
+    Request, RunEvent, Runner,
+    attributes::Attributes,
+    conversations::{Conversations, extracted},
+    document::Turns,
+    stages::with_policy,
 };
 use crate::{
-    conversation::Conversation,
+    config::Config,
+    conversation::{Conventions, Conversation, Group},
     eval_set::{CaseIndex, EvalCase, EvalSet},
     json::{Value, parse_python},
-    trace::ReadError,
+    trace::{ReadError, Trace},
 };
 
 /// The conversations of a request. Each is read when it is needed.
@@ -18,6 +23,12 @@ pub struct Recordings {
     conversations: Conversations,
     eval_set: Option<EvalSet>,
     strict_matching: bool,
+}
+
+impl From<Conversations> for Recordings {
+    fn from(conversations: Conversations) -> Self {
+        Self { conversations, eval_set: None, strict_matching: false }
+    }
 }
 
 impl Recordings {
@@ -87,6 +98,32 @@ impl Runner {
             }
             _ => Err(report.errors),
         }
+    }
+}
+
+/// Extracts conversations as the runs of a configuration do.
+#[derive(Clone, Debug)]
+pub struct Extractor {
+    conventions: Conventions,
+    attributes: Attributes,
+}
+
+impl Extractor {
+    /// Prepares the extraction for a configuration.
+    #[must_use]
+    pub fn new(runner: &Runner, config: &Config) -> Self {
+        let conventions = runner.registries.conventions.clone();
+        Self { conventions, attributes: Attributes::of(config, runner) }
+    }
+
+    /// Returns the conversation of these traces, at least one.
+    #[must_use]
+    pub fn conversation(&self, traces: &[Trace]) -> Conversation {
+        self.of_group(&Group::new(traces.iter().collect()))
+    }
+
+    pub(super) fn of_group(&self, group: &Group<'_>) -> Conversation {
+        extracted(group, &self.conventions, &self.attributes)
     }
 }
 

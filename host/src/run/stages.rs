@@ -11,12 +11,14 @@ use super::{
     Plan, RunEvent, Runner,
     attributes::Attributes,
     cases,
-    conversation_source::ConversationSource,
+    conversation_source::{ConversationSource, ConversationStream},
     conversations::Conversations,
     decide::CaseOrder,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
+    feed::{Feed, StreamFeed},
     fingerprint, library,
+    loaders::Loaders,
     permits::Permits,
     session,
     suite::{self, Suite},
@@ -24,11 +26,11 @@ use super::{
 };
 use crate::{
     config::Config,
-    conversation::GROUPING,
+    conversation::{GROUPING, GroupedBy},
     eval_set::{CaseIndex, EvalSet},
     report::{
         Baseline, Partial, Report, SuiteReport,
-        run_file::{EvaluatorEntry, Header, RunWriter},
+        run_file::{EvaluatorEntry, Header, Part, RunWriter, Shard},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
     verdict::Verdict,
@@ -57,6 +59,8 @@ pub struct Request {
     /// Options of the command that led to the configuration, which the run file keeps. They contain no secrets. Default: not
     /// known.
     pub options: Option<Vec<String>>,
+    /// The share of the conversations that is evaluated. Default: all are.
+    pub shard: Option<Shard>,
     /// One conversation that is evaluated without the others. Default: all are evaluated.
     pub only: Option<OneConversation>,
 }
@@ -91,6 +95,16 @@ pub struct SuiteInput {
     pub warnings: Vec<String>,
 }
 
+/// Evaluators and conversations of a run that starts.
+struct Planned {
+    plan: Plan,
+    conversations: Conversations,
+    /// In a run that ends as soon as its gates are decided.
+    order: Option<CaseOrder>,
+    eval_set: Option<EvalSet>,
+    permits: Permits,
+}
+
 impl Runner {
     /// Loads the traces, prepares the evaluators, runs each on every conversation and returns the report.
     ///
@@ -100,11 +114,33 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. If the run is cancelled while evaluators are
     /// prepared, the thread that prepares them may outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
-        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
+        self.run_over(request, None, on_event).await
+    }
+
+    /// Runs every evaluator on every conversation of a stream, as [`run`](Self::run), until the stream ends. They are compared
+    /// with golden cases as with `strict_matching`. An evaluator that cannot be prepared is a
+    /// [refusal](Report::refusal), and the stream is not polled.
+    pub async fn run_stream(
+        &self,
+        request: &Request,
+        stream: Box<dyn ConversationStream>,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Report {
+        self.run_over(request, Some(stream), on_event).await
+    }
+
+    async fn run_over(
+        &self,
+        request: &Request,
+        stream: Option<Box<dyn ConversationStream>>,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Report {
+        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory)
+            .of_part(request.shard.map(Part::Shard));
         if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
-        let mut report = self.evaluate(request, &mut writer, on_event).await;
+        let mut report = self.evaluate(request, stream, &mut writer, on_event).await;
         if report.refusal.is_some() {
             // Nothing was evaluated, so the file keeps what it has.
             writer.abandon();
@@ -126,33 +162,41 @@ impl Runner {
     }
 
     /// Runs everything but the end of the run file.
-    async fn evaluate(
+    pub(super) async fn evaluate(
         &self,
         request: &Request,
+        stream: Option<Box<dyn ConversationStream>>,
         writer: &mut RunWriter,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Report {
         let config = &request.config;
         let mut report = with_policy(config);
-        let opened = self.load_conversations(request, &mut report, on_event).await;
+        let opened = match stream {
+            Some(_) => Some(self.open_stream(config, &mut report, on_event)),
+            None => self.load_conversations(request, &mut report, on_event).await,
+        };
         let Some(opened) = opened else { return report };
         let counted = self.count_cases(opened, config, &mut report, on_event).await;
         let Some((order, conversations, eval_set)) = counted else { return report };
-        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
-        let permits = Permits::new(self.jobs, config.fail_fast);
+        // The order of a stream is chance, and so would be what is evaluated before a failure.
+        let fail_fast = config.fail_fast && stream.is_none();
+        let permits = Permits::new(self.jobs, fail_fast);
         if !report.errors.is_empty() {
             permits.record_failure();
         }
         let plan = self.planned(request, permits.is_closed(), on_event).await;
-        if let Some(refusal) = plan.refusal {
+        let refusal = plan.refusal.clone();
+        // Further conversations would all have the same error.
+        let refusal = refusal.or_else(|| match &stream {
+            Some(_) if report.unusable_eval_set => report.errors.first().cloned(),
+            Some(_) => plan.unprepared(),
+            None => None,
+        });
+        if let Some(refusal) = refusal {
             refuse(&mut report, refusal);
             return report;
         }
         report.warnings.extend_from_slice(&plan.warnings);
-        let session = plan.session.clone();
-        if let Some(session) = &session {
-            permits.permit_judged(session.evaluations());
-        }
         let mut header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
             refuse(&mut report, refusal);
@@ -161,25 +205,59 @@ impl Runner {
         report.warnings.extend(header.evaluators.iter().filter_map(EvaluatorEntry::uncertified));
         header.report.warnings.clone_from(&report.warnings);
         writer.start(header);
-        let work = (Arc::new(conversations), &cases);
+        let planned = Planned { plan, conversations, order, eval_set, permits };
+        self.execute(request, planned, stream, (&mut report, writer), on_event).await;
+        report
+    }
+
+    /// Runs the planned evaluators, and adds to the report what is not about single conversations.
+    async fn execute(
+        &self,
+        request: &Request,
+        planned: Planned,
+        stream: Option<Box<dyn ConversationStream>>,
+        (report, writer): (&mut Report, &mut RunWriter),
+        on_event: &mut dyn FnMut(RunEvent),
+    ) {
+        let (config, Planned { plan, conversations, order, eval_set, permits }) =
+            (&request.config, planned);
+        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
+        let session = plan.session.clone();
+        if let Some(session) = &session {
+            permits.permit_judged(session.evaluations());
+        }
+        let conversations = Arc::new(conversations);
+        let feed: Box<dyn Feed> = match stream {
+            Some(stream) => Box::new(StreamFeed::new(stream)),
+            None => {
+                // Whether a case is the last one that is needed is decided before the next.
+                let is_one_by_one = order.is_some();
+                let order = order.as_ref().map(CaseOrder::conversations);
+                let order = order.or_else(|| conversations.share());
+                Box::new(Loaders::new(Arc::clone(&conversations), order, is_one_by_one))
+            }
+        };
+        let work = (&*conversations, feed, &cases);
         let deciding = order.map(|order| (order, &*config.gates));
         let kept = (request.events, TranscriptWriter::new(config, self), deciding);
         let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
-        let Executed { unreliable, recorded, warnings } = tokio::select! {
+        let executed = tokio::select! {
             executed = executing => executed,
             // It never ends.
             executed = session::cancelled(&self.cancellation, session.as_ref()) => executed,
         };
         if let Some(session) = session {
-            session::finish(&session, &mut report, on_event);
+            session::finish(&session, report, on_event);
         }
+        let Executed { unreliable, recorded, warnings, input_errors, is_unfinished } = executed;
         report.warnings.extend(warnings);
-        note_unreliable(&mut report, unreliable, on_event);
-        report.partial = ended(writer, config);
+        report.errors.extend(input_errors);
+        note_unreliable(report, unreliable, on_event);
+        let unfinished = is_unfinished.then_some(Partial::Cancelled);
+        report.partial = ended(writer, config).or(unfinished);
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
-        report
     }
 
     /// Prepares the evaluators, unless the run has stopped already.
@@ -215,8 +293,8 @@ impl Runner {
     ) -> Option<(Option<CaseOrder>, Conversations, Option<EvalSet>)> {
         // Without the eval set, or with a part of the recordings, recordings are missing for another reason.
         let is_whole = report.errors.is_empty();
-        if conversations.is_one_of_a_run() {
-            // It need not have the attributes that others of the run have.
+        if conversations.is_one_of_a_run() || conversations.are_streamed() {
+            // It need not have the attributes that others of the run have, and nothing is known of those that will arrive.
             return Some((None, conversations, eval_set));
         }
         let (stop, config) = (self.cancellation.clone(), config.clone());
@@ -256,11 +334,24 @@ impl Runner {
         let is_identified = self.identifies();
         Header {
             conversations: conversations.len(),
-            inputs: is_identified.then(|| conversations.digest()),
+            inputs: (is_identified && !conversations.are_streamed())
+                .then(|| conversations.digest()),
             options: request.options.clone(),
             report: report.clone(),
             ..fingerprint::header(&request.config, evaluators, eval_set, grouping, is_identified)
         }
+    }
+
+    /// Returns the conversations of a stream, and the eval set.
+    fn open_stream(
+        &self,
+        config: &Config,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> (Conversations, Option<EvalSet>) {
+        report.grouping = config.group_by.map(GroupedBy::requested);
+        let eval_set = load_eval_set(config, report, on_event);
+        (Conversations::of_stream(Attributes::of(config, self)), eval_set)
     }
 
     /// Loads what a request evaluates, and its eval set. Returns `None` if there is nothing to evaluate.
@@ -272,6 +363,7 @@ impl Runner {
     ) -> Option<(Conversations, Option<EvalSet>)> {
         let (conversations, eval_set) =
             self.load_all_conversations(request, report, on_event).await?;
+        let conversations = conversations.of_shard(request.shard);
         let Some(OneConversation { trace_id, of }) = &request.only else {
             return Some((conversations, eval_set));
         };

@@ -1,9 +1,15 @@
 //! Runs with metrics and runtimes that misbehave.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use super::{
-    CaseIdentity, CaseResult, Grading, Programs, Request, RunEvent, Runner, Suite, SuiteInput,
+    Arrival, CaseIdentity, CaseResult, ConversationStream, Extractor, Grading, Programs, Request,
+    RunEvent, Runner, Suite, SuiteInput,
 };
 use crate::{
     config::{Config, EvaluatorConfig},
@@ -12,6 +18,7 @@ use crate::{
     process::Cancellation,
     report::{ConversationReport, Partial, Report, SuiteReport, run_file::RunFile},
     runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Directory},
+    trace::load_file,
 };
 
 const TRACE: &str =
@@ -469,4 +476,70 @@ async fn a_metric_is_reused_only_in_the_revision_that_was_saved() {
         });
         assert_eq!(reused, Some(expected), "{revision:?}");
     }
+}
+
+/// Gives the same conversation under these numbers, and notes the numbers of written ones.
+#[derive(Debug)]
+struct Again {
+    runner: Runner,
+    numbers: Vec<usize>,
+    written: Arc<Mutex<Vec<usize>>>,
+    unfinished: usize,
+}
+
+impl ConversationStream for Again {
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Arrival>> {
+        Poll::Ready(self.numbers.pop().map(|number| {
+            let file = load_file(Path::new(TRACE), &self.runner.registries.trace_formats).unwrap();
+            let extractor = Extractor::new(&self.runner, &Config::default());
+            let loaded = Ok(extractor.conversation(&file.traces));
+            Arrival { number, bytes: 1, session: None, loaded }
+        }))
+    }
+
+    fn finished(&mut self, number: usize, report: &ConversationReport) {
+        assert_eq!(report.evaluations.len(), 1);
+        self.written.lock().unwrap().push(number);
+    }
+
+    fn unfinished(&self) -> usize {
+        self.unfinished
+    }
+}
+
+async fn streamed(
+    metric: &str,
+    mut numbers: Vec<usize>,
+    unfinished: usize,
+) -> (Report, Vec<usize>) {
+    let (runner, written) = (runner(), Arc::default());
+    numbers.reverse();
+    let stream =
+        Again { runner: runner.clone(), numbers, written: Arc::clone(&written), unfinished };
+    let config = Config { evaluators: vec![EvaluatorConfig::builtin(metric)], ..Config::default() };
+    let request = Request::new::<&str>([], config);
+    let report = runner.run_stream(&request, Box::new(stream), &mut |_| {}).await;
+    let mut written = written.lock().unwrap().clone();
+    written.sort_unstable();
+    (report, written)
+}
+
+#[tokio::test]
+async fn a_conversation_that_arrives_again_is_evaluated_again() {
+    let (report, written) = streamed("passes", vec![0, 1, 0, 1, 1, 2], 0).await;
+    assert_eq!(written, [0, 0, 1, 1, 1, 2]);
+    assert_eq!((report.partial, report.refusal), (None, None));
+}
+
+#[tokio::test]
+async fn a_stream_that_leaves_conversations_out_makes_the_run_partial() {
+    let (report, written) = streamed("passes", vec![0], 1).await;
+    assert_eq!((written, report.partial), (vec![0], Some(Partial::Cancelled)));
+}
+
+#[tokio::test]
+async fn a_stream_is_not_begun_if_an_evaluator_cannot_be_prepared() {
+    let (report, written) = streamed("missing", vec![0], 0).await;
+    let refusal = report.refusal.unwrap();
+    assert!(written.is_empty() && refusal.contains("missing"), "{refusal}");
 }

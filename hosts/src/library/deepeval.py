@@ -40,7 +40,9 @@ def load(name, target, arguments):
     metric = made(name, lambda: target(**arguments))
     if getattr(metric, "requires_trace", False):
         raise Mistake("`%s` needs a trace that deepeval has recorded" % name)
-    required = getattr(metric, "_required_test_case_params" if whole else "_required_params", None) or getattr(metric, "evaluation_params", None) or []
+    # Some metrics have a type in place of the parameters.
+    declared = (getattr(metric, key, None) for key in ("_required_test_case_params" if whole else "_required_params", "evaluation_params"))
+    required = next((list(them) for them in declared if them and isinstance(them, (list, tuple, set))), [])
     required = [getattr(parameter, "value", parameter) for parameter in required]
     unknown = [parameter for parameter in required if parameter not in (("content", "role") if whole else PARAMETERS)]
     if unknown:

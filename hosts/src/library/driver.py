@@ -1,8 +1,8 @@
 """Measures conversations with a metric of a library.
 
 The host writes this file with the import of the library, and with the adapter of the library at its end. It reads one
-document on standard input and prints one answer; `--stream` does so for every line. `config` of the document names the
-metric, its arguments, and the tools whose results are retrieved texts.
+document on standard input and prints one answer; `--stream` does so for every line, see the protocol crate. `config` of the
+document names the metric, its arguments, and the tools whose results are retrieved texts.
 
 `--examine` answers, for the same document, whether the metric exists, accepts the arguments and needs parts that recordings
 have. `--list` prints the metrics of the library.
@@ -11,6 +11,7 @@ Adapters define `is_metric(name, value)`, `parameters(target)`, `asks_model(targ
 returns a `Metric`. They raise `Mistake` for an entry that no conversation can be measured with, and `Broken` where there is no score.
 """
 
+import atexit
 import collections.abc
 import difflib
 import enum
@@ -20,6 +21,7 @@ import math
 import numbers
 import os
 import sys
+import threading
 import traceback
 import types
 import typing
@@ -60,6 +62,7 @@ class Turn:
             self.add_result(response)
         self.retrieved = [text for call in self.calls if call.name in retrieval and call.has_result for text in texts(call.result)]
         self.golden = None
+        self.earlier = []
 
     def add_result(self, response):
         """Gives a result to its call: the one with its id, else the first of its name that has none."""
@@ -73,14 +76,15 @@ class Turn:
 
 
 class Conversation:
-    """A recorded conversation; each turn knows its golden turn."""
+    """A recorded conversation; each turn knows its golden turn and the turns before it."""
 
     def __init__(self, document, config):
         retrieval = config.get("retrieval") or []
         self.turns = [Turn(turn, retrieval) for turn in document.get("invocations") or []]
         golden = document.get("expected_invocations")
         self.golden = None if golden is None else [Turn(turn, retrieval) for turn in golden]
-        for turn in self.turns:
+        for index, turn in enumerate(self.turns):
+            turn.earlier = self.turns[:index]
             # An agent that does not answer is measured by the empty answer, and not left out. A golden turn without one expects none.
             turn.answer = turn.answer or ""
         for turn, expected in zip(self.turns, self.golden or []):
@@ -163,12 +167,20 @@ def find(name):
     target = getattr(module, attribute, None)
     if target is None:
         known = public(module)
-        raise Mistake("`%s` has no metric `%s`%s" % (path, attribute, similar(attribute, known)))
+        raise Mistake("`%s` has no metric `%s`%s" % (path, attribute, elsewhere(path, attribute) or similar(attribute, known)))
     if inspect.isabstract(target) or not is_metric(attribute, target):
         what = "is abstract" if inspect.isabstract(target) else "is not a metric that can be called here"
         others = [known for known in public(module) if known != attribute]
-        raise Mistake("`%s` %s%s" % (name, what, similar(attribute, others)))
+        raise Mistake("`%s` %s%s" % (name, what, elsewhere(path, attribute) or similar(attribute, others)))
     return target
+
+
+def elsewhere(path, attribute):
+    """Returns a hint at another module of the library that has a metric of this name."""
+    import importlib
+
+    found = [other for other in MODULES if other != path and attribute in public(importlib.import_module(other))]
+    return "; did you mean `%s:%s`?" % (found[0], attribute) if found else ""
 
 
 def parameters_of(function, hidden=("self",)):
@@ -257,7 +269,8 @@ def loaded(config, examines=False):
             if not examines and not os.environ.get("OPENAI_BASE_URL"):
                 raise Broken("the metric asks a model, and no server for it is offered (OPENAI_BASE_URL is not set)")
         # Some metrics make a client that they never use, and which insists on a key.
-        os.environ.setdefault("OPENAI_API_KEY", "none")
+        if not os.environ.get("OPENAI_API_KEY"):
+            os.environ["OPENAI_API_KEY"] = "none"
         LOADED[key] = load(name, target, arguments)
     return LOADED[key]
 
@@ -319,7 +332,8 @@ def answer(document):
         return error("config", mistake)
     except Broken as broken:
         return error("metric", broken)
-    except (Exception, SystemExit) as problem:
+    except BaseException as problem:
+        # Also what libraries raise to end a program or a task.
         traceback.print_exc()
         kind = type(problem).__name__
         return error("metric", "the metric raised %s: %s" % (kind, problem) if str(problem) else "the metric raised %s" % kind)
@@ -371,6 +385,47 @@ def listed():
     return {"metrics": found, "version": version_of(PACKAGE)}
 
 
+#: Variables with the address and the token of models, of each kind of client, and what it adds to the address.
+ACCESS = [("OPENAI", "BASE_URL", "API_KEY", "/v1"), ("ANTHROPIC", "BASE_URL", "API_KEY", "")]
+ACCESS += [("AGENTV_%s_PROXY" % kind, "URL", "TOKEN", "") for kind in ("TARGET", "PROVIDER")]
+
+
+def stream(answers):
+    """Answers each line. A line may have a number, and before it a line with the address and the token of its models."""
+    # Others are of the entry itself.
+    offered = {name for client, url, token, _ in ACCESS for name in (client + "_" + url, client + "_" + token) if os.environ.get(name) == ""}
+    for line in sys.stdin.buffer:
+        mark, _, rest = line.partition(b" ")
+        if mark.startswith(b"\x1e"):
+            access = json.loads(rest)
+            for client, url, token, path in ACCESS:
+                values = {client + "_" + url: access["url"] + path, client + "_" + token: access["token"]}
+                os.environ.update({name: value for name, value in values.items() if name in offered})
+            # Clients keep both.
+            LOADED.clear()
+            continue
+        number = mark.decode() + " " if mark.isdigit() else ""
+        if number:
+            os.write(2, b"\x1e" + mark + b"\n")
+        reply = json.dumps(answer(json.loads(rest if number else line)), allow_nan=False)
+        for printed in (sys.stdout, sys.stderr):
+            printed.flush()
+        answers.write(number + reply + "\n")
+        answers.flush()
+
+
+def leave():
+    """Ends this process as an interpreter does, but for the modules: tearing them down takes longer than most metrics.
+
+    Waits for the threads that an interpreter waits for, so one that never ends is noticed by the time limit.
+    """
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)
+
+
 def main():
     # What the library prints is not an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -387,8 +442,7 @@ def main():
     elif form == "--list":
         say(listed())
     elif form == "--stream":
-        for line in sys.stdin.buffer:
-            say(answer(json.loads(line)))
+        stream(answers)
     elif form == "--examine":
         started = threads()
         for line in sys.stdin.buffer:
@@ -397,6 +451,7 @@ def main():
         os._exit(0)
     else:
         say(answer(json.loads(sys.stdin.buffer.read())))
+        leave()
 
 
 # evaluator: adapter of the library

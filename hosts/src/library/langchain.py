@@ -30,14 +30,17 @@ def load(name, target, arguments):
     if "trajectory" in target.__name__:
         return Metric(lambda conversation: outcome(trajectories(evaluator, conversation)), ["golden turns"], whole=True)
     is_json = "json" in target.__name__
+    # A judge reads what its prompt names.
+    prompt = arguments.get("prompt")
+    compares = not (target.__name__.endswith("_as_judge") and isinstance(prompt, str) and "reference_outputs" not in prompt)
 
     def measure(turn):
-        outputs, reference = turn.answer, turn.golden.answer
+        outputs, reference = turn.answer, turn.golden.answer if compares else None
         if is_json:
             outputs, reference = as_json(outputs, "answer"), as_json(reference, "golden answer")
         return outcome(evaluator(inputs=turn.user, outputs=outputs, reference_outputs=reference))
 
-    return Metric(measure, ["answer", "golden answer"])
+    return Metric(measure, ["answer"] + ["golden answer"] * compares)
 
 
 def as_json(text, noun):

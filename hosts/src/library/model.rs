@@ -70,11 +70,45 @@ pub static LIBRARIES: &[Library] = &[
         adapter: include_str!("langchain.py"),
     },
     Library {
+        name: "opik",
+        package: "opik",
+        modules: &["opik.evaluation.metrics"],
+        variables: &[
+            ("OPIK_TRACK_DISABLE", "true"),
+            ("OPIK_ANALYTICS_ENABLE", "false"),
+            ("OPIK_SENTRY_ENABLE", "false"),
+            ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
+        ],
+        adapter: include_str!("opik.py"),
+    },
+    Library {
+        name: "phoenix",
+        package: "arize-phoenix-evals",
+        modules: &["phoenix.evals.metrics", "phoenix.evals"],
+        // With a thread of its linear algebra, which these metrics do not need, it could not be forked.
+        variables: &[("OPENBLAS_NUM_THREADS", "1")],
+        adapter: include_str!("phoenix.py"),
+    },
+    Library {
         name: "pydantic_evals",
         package: "pydantic-evals",
         modules: &["pydantic_evals.evaluators"],
         variables: &[],
         adapter: include_str!("pydantic_evals.py"),
+    },
+    Library {
+        name: "ragas",
+        package: "ragas",
+        modules: &["ragas.metrics.collections"],
+        variables: &[("RAGAS_DO_NOT_TRACK", "true"), LANGCHAIN[0], LANGCHAIN[1]],
+        adapter: include_str!("ragas.py"),
+    },
+    Library {
+        name: "strands_evals",
+        package: "strands-agents-evals",
+        modules: &["strands_evals.evaluators"],
+        variables: &[],
+        adapter: include_str!("strands_evals.py"),
     },
 ];
 

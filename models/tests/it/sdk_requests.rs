@@ -498,21 +498,27 @@ fn each_mistake_is_an_error_that_the_sdk_knows_and_does_not_repeat() {
     ] {
         check(line, header, &body, status, invalid, code);
     }
-    assert_eq!(asked.raw(chat, std::slice::from_ref(&bearer), &good).0, 200);
-    check(chat, &bearer, &good, 429, "insufficient_quota", json!("insufficient_quota"));
     // The form of the other SDK, and its header for the token.
     let key = format!("X-Api-Key: {}", asked.proxy.token());
-    for (header, status, kind) in
-        [(&*wrong, 401, "authentication_error"), (&key, 429, "rate_limit_error")]
-    {
-        let (got, _, body) = asked.raw("POST /v1/messages", &[header.to_owned()], &good);
+    let refused = |header: &str, body: &str, status: u16, kind: &str| {
+        let (got, head, body) = asked.raw("POST /v1/messages", &[header.to_owned()], body);
         let answer: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(
             (got, &answer["type"], &answer["error"]["type"]),
             (status, &json!("error"), &json!(kind)),
             "{body}"
         );
-    }
+        assert!(head.contains("x-should-retry: false"), "{head}");
+    };
+    let long = good.replace(r#""U""#, &json!("x".repeat(9 << 20)).to_string());
+    refused(&wrong, &good, 401, "authentication_error");
+    refused("X: y", &good, 401, "authentication_error");
+    refused(&key, &good.replace("judge", "claude-opus"), 404, "not_found_error");
+    refused(&key, &long, 413, "request_too_large");
+    refused(&key, "{", 400, "invalid_request_error");
+    assert_eq!(asked.raw(chat, std::slice::from_ref(&bearer), &good).0, 200);
+    check(chat, &bearer, &good, 429, "insufficient_quota", json!("insufficient_quota"));
+    refused(&key, &good, 429, "rate_limit_error");
     assert_eq!(asked.proxy.close().calls, 1);
 }
 
@@ -594,6 +600,21 @@ fn a_token_opens_the_models_of_its_own_evaluation_until_it_ends() {
     let ended = first.token().to_owned();
     assert_eq!(first.close().calls, 3);
     assert_eq!(ask(&second, &ended, "second"), 410);
+    for (line, header, error) in [
+        (
+            "POST /v1/chat/completions",
+            "Authorization: Bearer",
+            json!({"type": "invalid_request_error", "code": "evaluation_ended"}),
+        ),
+        ("POST /v1/messages", "X-Api-Key:", json!({"type": "invalid_request_error"})),
+    ] {
+        let headers = [format!("{header} {ended}")];
+        let (status, _, body) = send(&second.url(), &request(line, &headers, "{}")).unwrap();
+        let answer: Value = serde_json::from_str(&body).unwrap();
+        let members = error.as_object().unwrap().iter();
+        assert!(members.clone().all(|(name, value)| answer["error"][name] == *value), "{body}");
+        assert_eq!(status, 410);
+    }
     assert_eq!(ask(&second, &"0".repeat(64), "second"), 401);
     assert_eq!(ask(&second, second.token(), "second"), 200);
 }

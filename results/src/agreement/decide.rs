@@ -1,6 +1,6 @@
 //! Whether kappa is high enough.
 
-use evaluator_statistics::{Confusion, Verdict};
+use evaluator_statistics::{Confusion, GateVerdict};
 
 use super::model::{KappaEstimate, MinKappa};
 
@@ -16,7 +16,7 @@ pub(super) fn decide(
     let counts = confusion.copied().unwrap_or_default();
     let passes = counts.true_positives + counts.false_negatives;
     let failures = counts.true_negatives + counts.false_positives;
-    let undecided = |reason| MinKappa { limit, verdict: Verdict::Inconclusive, reason };
+    let undecided = |reason| MinKappa { limit, verdict: GateVerdict::Inconclusive, reason };
     if passes.min(failures) < LABELS {
         return undecided(format!(
             "{passes} labels are passes and {failures} failures, and {LABELS} of each are needed"
@@ -28,9 +28,9 @@ pub(super) fn decide(
     let KappaEstimate { lower, upper, .. } = kappa;
     let reason = format!("kappa is {kappa}");
     let verdict = match (*lower >= limit, *upper < limit) {
-        (true, _) => Verdict::Pass,
-        (_, true) => Verdict::Fail,
-        _ => Verdict::Inconclusive,
+        (true, _) => GateVerdict::Pass,
+        (_, true) => GateVerdict::Fail,
+        _ => GateVerdict::Inconclusive,
     };
     MinKappa { limit, verdict, reason }
 }

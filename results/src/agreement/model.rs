@@ -3,7 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use evaluator_json::Value;
-use evaluator_statistics::{Estimate, Interval, Refusal, Verdict};
+use evaluator_statistics::{Estimate, GateVerdict, Interval, Refusal};
 use serde::{Serialize, Serializer};
 
 use crate::{LabelError, json::to_rounded};
@@ -229,7 +229,7 @@ pub struct MinKappa {
     pub limit: f64,
     /// The verdict.
     #[serde(serialize_with = "verdict")]
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// What it rests on: a clause.
     pub reason: String,
 }
@@ -307,15 +307,15 @@ pub enum AgreementError {
 impl Agreement {
     /// Returns the verdict of all evaluators together: they pass only if each does. A pass if nothing is asked.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> GateVerdict {
         let has = |verdict| {
             let mut asked = self.evaluators.iter().filter_map(|it| it.min_kappa.as_ref());
             asked.any(|it| it.verdict == verdict)
         };
-        match (has(Verdict::Fail), has(Verdict::Inconclusive)) {
-            (true, _) => Verdict::Fail,
-            (_, true) => Verdict::Inconclusive,
-            _ => Verdict::Pass,
+        match (has(GateVerdict::Fail), has(GateVerdict::Inconclusive)) {
+            (true, _) => GateVerdict::Fail,
+            (_, true) => GateVerdict::Inconclusive,
+            _ => GateVerdict::Pass,
         }
     }
 
@@ -393,10 +393,6 @@ fn correlation<S: Serializer>(
     members.serialize(serializer)
 }
 
-fn verdict<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Inconclusive => "inconclusive",
-    })
+fn verdict<S: Serializer>(verdict: &GateVerdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.as_str())
 }

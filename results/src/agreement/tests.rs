@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc};
 
-use evaluator_statistics::{Confusion, Verdict};
+use evaluator_statistics::{Confusion, GateVerdict};
 
 use super::*;
 use crate::{
@@ -231,11 +231,11 @@ fn kappa_is_decided_only_with_thirty_labels_of_each_class() {
         (found.verdict(), found.evaluators[0].min_kappa.clone().unwrap().reason)
     };
     let (few, reason) = verdict(29, 100, 0, 0.1);
-    assert_eq!(few, Verdict::Inconclusive);
+    assert_eq!(few, GateVerdict::Inconclusive);
     assert_eq!(reason, "29 labels are passes and 100 failures, and 30 of each are needed");
-    assert_eq!(verdict(30, 30, 0, 0.9).0, Verdict::Pass);
-    assert_eq!(verdict(40, 40, 20, 0.9).0, Verdict::Fail);
-    assert_eq!(verdict(40, 40, 20, 0.5).0, Verdict::Inconclusive);
+    assert_eq!(verdict(30, 30, 0, 0.9).0, GateVerdict::Pass);
+    assert_eq!(verdict(40, 40, 20, 0.9).0, GateVerdict::Fail);
+    assert_eq!(verdict(40, 40, 20, 0.5).0, GateVerdict::Inconclusive);
 }
 
 #[test]

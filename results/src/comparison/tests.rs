@@ -99,7 +99,7 @@ fn a_case_that_is_lost_is_no_less_lost_because_another_one_was_won() {
     assert_eq!((found.base, found.new), (Some(2.0 / 3.0), Some(2.0 / 3.0)));
     assert_eq!(found.p, Some(1.0));
     let verdicts: Vec<_> = found.claims.iter().map(|it| it.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Inconclusive, Verdict::Fail]);
+    assert_eq!(verdicts, [GateVerdict::Inconclusive, GateVerdict::Fail]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_run_has_no_regressions_against_itself_and_few_cases_show_no_more() {
     let cases = [("a", Some(1.0)), ("b", Some(0.2))];
     let found = compare(&cases, &cases, &STRICT);
     let verdicts: Vec<_> = found.claims.iter().map(|it| it.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Inconclusive, Verdict::Pass]);
+    assert_eq!(verdicts, [GateVerdict::Inconclusive, GateVerdict::Pass]);
     let reason = &found.claims[0].reason;
     assert!(reason.contains("about 92 cases"), "{reason}");
     assert!(reason.ends_with("--no-regressions suits small suites"), "{reason}");
@@ -120,10 +120,10 @@ fn what_is_missing_or_broke_decides_nothing_in_favour() {
         compare(&base, new, &settings).claims.pop().unwrap().verdict
     };
     let missing = [("a", Some(1.0))];
-    assert_eq!(claim(&missing, STRICT), Verdict::Inconclusive);
+    assert_eq!(claim(&missing, STRICT), GateVerdict::Inconclusive);
     let allowed = ComparisonSettings { allow_missing: true, ..STRICT };
-    assert_eq!(claim(&missing, allowed), Verdict::Pass);
-    assert_eq!(claim(&[("a", Some(1.0)), ("b", None)], STRICT), Verdict::Inconclusive);
+    assert_eq!(claim(&missing, allowed), GateVerdict::Pass);
+    assert_eq!(claim(&[("a", Some(1.0)), ("b", None)], STRICT), GateVerdict::Inconclusive);
 }
 
 #[test]
@@ -132,19 +132,19 @@ fn a_case_whose_conversations_disagree_is_flaky() {
     let new = [("a", Some(0.0)), ("a", Some(0.0)), ("a", Some(0.0))];
     let found = compare(&base, &new, &STRICT);
     assert_eq!(found.changes[0].change, CaseChangeKind::Flaky);
-    assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
+    assert_eq!(found.claims[1].verdict, GateVerdict::Inconclusive);
     // The first conversation that fails is no known failure, though most of them pass.
     let passed = [("a", Some(1.0)), ("a", Some(1.0)), ("a", Some(1.0))];
     let found = compare(&passed, &base, &STRICT);
     assert_eq!(found.changes[0].change, CaseChangeKind::Flaky);
-    assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
+    assert_eq!(found.claims[1].verdict, GateVerdict::Inconclusive);
     let found = compare(&base, &base, &STRICT);
     assert!(found.changes.is_empty());
-    assert_eq!(found.claims[1].verdict, Verdict::Pass);
+    assert_eq!(found.claims[1].verdict, GateVerdict::Pass);
     // One that improves is not in the way of anything.
     let found = compare(&new, &base, &STRICT);
     assert_eq!(found.changes[0].change, CaseChangeKind::Fixed);
-    assert_eq!(found.claims[1].verdict, Verdict::Pass);
+    assert_eq!(found.claims[1].verdict, GateVerdict::Pass);
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn cases_that_broke_make_no_mean_good_enough() {
         cases.iter().map(|(case, score)| (&**case, *score)).collect()
     }
     let same = compare(&named(&base), &named(&base), &STRICT);
-    assert_eq!(same.claims[0].verdict, Verdict::Pass);
+    assert_eq!(same.claims[0].verdict, GateVerdict::Pass);
     let broke = compare(&named(&base), &named(&new), &STRICT);
-    assert_eq!(broke.claims[0].verdict, Verdict::Inconclusive);
+    assert_eq!(broke.claims[0].verdict, GateVerdict::Inconclusive);
     assert!(broke.claims[0].reason.starts_with("1 case broke; "), "{}", broke.claims[0].reason);
 }
 
@@ -197,7 +197,7 @@ fn p_values_are_adjusted_for_the_number_of_evaluators() {
         let p = evaluator.p.unwrap();
         assert!((p - 0.0625).abs() < 1e-12, "{p}");
     }
-    assert_eq!(found.verdict(), Verdict::Pass);
+    assert_eq!(found.verdict(), GateVerdict::Pass);
 }
 #[test]
 fn a_slice_counts_cases_that_broke_and_leaves_them_out_of_its_means() {

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use evaluator_statistics::{
-    Decision, Estimate, JudgeRates, Refusal, Verdict, bounded_mean, clopper_pearson, gate_mean,
+    Decision, Estimate, GateVerdict, JudgeRates, Refusal, bounded_mean, clopper_pearson, gate_mean,
     gate_rate,
 };
 
@@ -24,7 +24,7 @@ pub struct GateResult {
     /// The gate.
     pub gate: Gate,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// The measure with its interval, which decides; `None` if no case has a value. If the gate decides by a corrected pass rate,
     /// it is that one.
     pub estimate: Option<Estimate>,
@@ -123,7 +123,7 @@ impl GateResult {
         let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
         let undecided = Self {
             gate: gate.clone(),
-            verdict: Verdict::Inconclusive,
+            verdict: GateVerdict::Inconclusive,
             estimate: None,
             raw: None,
             taken: None,
@@ -171,17 +171,17 @@ impl GateResult {
         };
         self.estimate = Some(decision.estimate);
         self.verdict = decision.verdict;
-        if decision.verdict == Verdict::Inconclusive {
+        if decision.verdict == GateVerdict::Inconclusive {
             self.undecided = Some(match (too_few(&decision), rates) {
                 (Undecided::TooFewCases(None), Some(_)) if decision.estimate.units > 1 => {
                     Undecided::TooFewLabels
                 }
                 (undecided, _) => undecided,
             });
-        } else if decision.verdict == Verdict::Pass && self.errors > 0 {
+        } else if decision.verdict == GateVerdict::Pass && self.errors > 0 {
             let worst = decide(&self.gate, rates, &worst());
-            if !worst.is_ok_and(|worst| worst.verdict == Verdict::Pass) {
-                self.verdict = Verdict::Inconclusive;
+            if !worst.is_ok_and(|worst| worst.verdict == GateVerdict::Pass) {
+                self.verdict = GateVerdict::Inconclusive;
                 self.undecided = Some(Undecided::Errors(self.errors));
             }
         }
@@ -199,9 +199,9 @@ impl GateResult {
         let worst = || running.decide(values, evaluator, seed, true).0;
         let (verdict, undecided) = match verdict {
             _ if cases == 0 => (verdict, Some(Undecided::NothingScored)),
-            Verdict::Inconclusive => (verdict, Some(Undecided::CasesEnded)),
-            Verdict::Pass if self.errors > 0 && worst() != Verdict::Pass => {
-                (Verdict::Inconclusive, Some(Undecided::Errors(self.errors)))
+            GateVerdict::Inconclusive => (verdict, Some(Undecided::CasesEnded)),
+            GateVerdict::Pass if self.errors > 0 && worst() != GateVerdict::Pass => {
+                (GateVerdict::Inconclusive, Some(Undecided::Errors(self.errors)))
             }
             _ => (verdict, None),
         };
@@ -215,16 +215,6 @@ impl GateResult {
             Some(Undecided::TooFewCases(needed)) => *needed,
             Some(Undecided::TooFewClusters { cases, .. }) => Some(*cases),
             _ => None,
-        }
-    }
-
-    /// Returns the word of the verdict, e.g. `PASS`.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        match self.verdict {
-            Verdict::Pass => "PASS",
-            Verdict::Fail => "FAIL",
-            Verdict::Inconclusive => "INCONCLUSIVE",
         }
     }
 }
@@ -284,7 +274,7 @@ fn proportion(measure: Measure, sample: &Sample<'_>) -> Option<(usize, usize)> {
 
 impl fmt::Display for GateResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.gate, self.label())?;
+        write!(f, "{}: {}", self.gate, self.verdict.label())?;
         if let Some(Estimate { n, units, mean, interval }) = self.estimate {
             let (mean, lower, upper) = (cut(mean), cut(interval.lower), cut(interval.upper));
             let confidence = percent(self.gate.confidence);

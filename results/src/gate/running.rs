@@ -1,6 +1,6 @@
 //! Gates that are decided while cases come.
 
-use evaluator_statistics::{Betting, Random, Verdict};
+use evaluator_statistics::{Betting, GateVerdict, Random};
 
 use super::{
     rule::{Gate, Measure},
@@ -49,7 +49,7 @@ impl RunningGate {
     /// Returns true if no further case changes the verdict.
     #[must_use]
     pub fn is_decided(&self) -> bool {
-        self.betting.verdict() != Verdict::Inconclusive
+        self.betting.verdict() != GateVerdict::Inconclusive
     }
 
     fn observe(&mut self, value: f64) {
@@ -68,7 +68,7 @@ impl RunningGate {
         evaluator: &EvaluatorValues,
         seed: u64,
         errors_are_failures: bool,
-    ) -> (Verdict, u64, f64) {
+    ) -> (GateVerdict, u64, f64) {
         for case in case_order(seed, values.len()) {
             let errors = if errors_are_failures { values.errors(evaluator, case) } else { 0 };
             if let Some(Ok(value)) = evaluator.measured(case, self.measure, errors) {

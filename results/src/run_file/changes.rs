@@ -173,8 +173,12 @@ pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) 
         all.add(ChangeKind::Evaluator, None, what.to_owned(), shown(base), shown(new));
     } else {
         all.add_evaluators(base, new);
-        let cases = |header: &Header| header.golden.clone().unwrap_or_default().cases;
-        let (old, new) = (cases(base), cases(new));
+        let golden = [base, new].map(|header| header.golden.clone().unwrap_or_default());
+        if golden.iter().any(|golden| golden.digest.is_some()) {
+            let [old, new] = golden.each_ref().map(|golden| golden.digest().to_string());
+            all.add(ChangeKind::Golden, None, "golden cases".to_owned(), Some(old), Some(new));
+        }
+        let [old, new] = golden.map(|golden| golden.cases);
         for id in keys(&old, &new).into_iter().filter(|id| is_compared(id)) {
             let what = format!("golden case `{id}`");
             all.add(ChangeKind::Golden, None, what, short(old.get(id)), short(new.get(id)));

@@ -18,6 +18,7 @@ use crate::{
     Gate,
     certificate::Certificate,
     digest::{Digest, Digester, ENCODING},
+    run_warnings::Subjects,
 };
 
 /// Program that writes run files.
@@ -63,7 +64,7 @@ pub struct RunHeader<R> {
     /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided. No digest contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Conversations in the traces.
+    /// Conversations in the traces; 0 if they came while others were evaluated.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
     pub inputs: Option<Digest>,
@@ -83,6 +84,22 @@ impl<R: Default> RunHeader<R> {
 }
 
 impl<R> RunHeader<R> {
+    /// Returns what the warnings of the run are about.
+    pub(super) fn subjects(&self) -> Subjects {
+        // How many conversations a run reads in vain that ends with its gates is chance.
+        let attribute = |key: &str| {
+            let value = self.settings.get(key).filter(|_| self.seed.is_none());
+            value.and_then(|it| it.as_str()).map(str::to_owned)
+        };
+        let is_program = |it: &&EvaluatorEntry| matches!(&*it.kind, "code" | "linked");
+        let programs = self.evaluators.iter().filter(is_program).map(|it| it.name.clone());
+        Subjects {
+            case_key: attribute("case_key"),
+            cluster: attribute("cluster"),
+            programs: programs.collect(),
+        }
+    }
+
     /// Returns false for what a result of another tool says in place of a header.
     #[must_use]
     pub fn is_of_run_file(&self) -> bool {

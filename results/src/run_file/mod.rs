@@ -12,7 +12,11 @@
 //! | `writer` | the records that a run adds to its file |
 //! | `part` | parts of a run |
 //! | `stream` | a part that is written to a stream |
-//! | `saved` | the report of saved runs |
+//! | `fold` | the report of saved runs and of parts of runs |
+//! | `scan` | reading lines of saved runs |
+//! | `rows` | conversations of all parts, and which are the same |
+//! | `merge` | reports of parts without their conversations |
+//! | `alike` | whether two parts are of one run |
 //! | `foreign` | results of other tools, read as saved runs |
 //! | `contradiction` | records that no run writes |
 //! | `baseline` | a run as later ones are compared with it |
@@ -23,16 +27,20 @@
 //! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
+mod alike;
 mod baseline;
 mod certified;
 mod changes;
 mod contradiction;
 mod file;
+mod fold;
 mod foreign;
 mod format;
 mod header;
+mod merge;
 mod part;
-mod saved;
+mod rows;
+mod scan;
 mod store;
 mod stream;
 mod writer;
@@ -47,11 +55,11 @@ pub use crate::report::Header;
 pub use baseline::write_baseline;
 pub use changes::{Change, ChangeKind, Differences, changes};
 pub use file::{Damage, RunFile, default_file};
+pub use fold::{Expect, ExpectedCases, ReadOptions, read, read_parts};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
 pub use part::{InputError, Part, Shard};
-pub use saved::{read, read_sliced};
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter};
 
@@ -164,6 +172,22 @@ pub enum RunFileError {
         /// Both files.
         files: [PathBuf; 2],
     },
+    /// What only parts of filters need was given for something else.
+    #[error(
+        "--expect and --eval-set are about parts that `pipe` wrote, and these are none; leave them out"
+    )]
+    NotOfFilters,
+    /// The golden cases are needed and not known.
+    #[error(
+        "parts of `pipe` do not have the ids of the golden cases, and each must have a recording (`require_all_cases` or \
+         `require_evaluated`): name the eval set of the run with --eval-set"
+    )]
+    NoEvalSet,
+    /// The golden cases are not those of the run.
+    #[error(
+        "the eval set is not the one that the parts were evaluated with; name that one with --eval-set"
+    )]
+    OtherEvalSet,
     /// It is not a part of the same run as another one.
     #[error(
         "{} and {} are not parts of one run: {difference}; report them one by one",

@@ -37,9 +37,10 @@ impl Shard {
         digester.update(trace_id.as_bytes());
         let of = u128::from(self.of.max(1));
         let digest = digester.finish();
-        let rest =
-            digest.as_ref().iter().fold(0, |rest, byte| (rest << 8 | u128::from(*byte)) % of);
-        rest + 1 == u128::from(self.number)
+        let rest = digest.as_ref().iter().fold(0_u128, |rest, byte| {
+            (rest << 8 | u128::from(*byte)).checked_rem(of).unwrap_or_default()
+        });
+        rest.checked_add(1) == Some(u128::from(self.number))
     }
 }
 

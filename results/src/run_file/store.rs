@@ -4,11 +4,13 @@
 //! before anything is reported about its lines. If writing fails, the buffer grows instead, so no line is lost.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
+use evaluator_traces::trace::FileStamp;
 use serde::Serialize;
 
 use super::format::{self, START};
@@ -32,12 +34,32 @@ pub(crate) struct Store {
     memory: usize,
     /// Without a name if it is temporary, so that the system deletes it at any kind of exit of this process.
     file: Option<Mutex<File>>,
+    /// A file that is opened when it is read: there may be more files than may be open.
+    closed: Option<Box<Closed>>,
     is_named: bool,
     /// Bytes in the file. Anything after them is part of a line that is still in the buffer.
     in_file: u64,
     buffer: Vec<u8>,
     /// Whether writing failed, so the file is not written any more.
     stuck: bool,
+}
+
+/// A file that must not change until it is read.
+#[derive(Debug)]
+struct Closed {
+    path: PathBuf,
+    stamp: FileStamp,
+}
+
+impl Closed {
+    fn open(&self) -> io::Result<File> {
+        let file = File::open(&self.path)?;
+        if FileStamp::of(&file.metadata()?) != self.stamp {
+            let path = self.path.display();
+            return Err(io::Error::other(format!("{path} has changed since it was read")));
+        }
+        Ok(file)
+    }
 }
 
 impl Store {
@@ -49,6 +71,18 @@ impl Store {
     /// A store that continues a file at this position.
     pub(super) fn named(file: File, in_file: u64) -> Self {
         Self { file: Some(Mutex::new(file)), is_named: true, in_file, ..Self::default() }
+    }
+
+    /// A file that is only read, and opened for that.
+    ///
+    /// # Errors
+    ///
+    /// There is no such file.
+    pub(super) fn closed(path: &Path) -> io::Result<Self> {
+        let stamp = FileStamp::of(&fs::metadata(path)?);
+        let (in_file, path) = (stamp.length, path.to_owned());
+        let closed = Some(Box::new(Closed { path, stamp }));
+        Ok(Self { closed, is_named: true, in_file, ..Self::default() })
     }
 
     /// Adds the line of a record.
@@ -122,6 +156,11 @@ impl Store {
     }
 
     fn read_exact(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        if let Some(closed) = &self.closed {
+            let mut file = closed.open()?;
+            file.seek(SeekFrom::Start(offset))?;
+            return file.read_exact(bytes);
+        }
         let Some(file) = &self.file else { return Err(damaged()) };
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;
@@ -138,14 +177,18 @@ impl Store {
 #[derive(Debug)]
 pub(crate) struct Reader<'s> {
     store: &'s Store,
+    /// A handle of its own, if the store has none.
+    file: Option<File>,
     /// A part of the file, and its position.
     window: Vec<u8>,
     start: u64,
+    /// Where the last line began.
+    last: u64,
 }
 
 impl<'s> Reader<'s> {
     pub(crate) fn new(store: &'s Store) -> Self {
-        Self { store, window: Vec::new(), start: 0 }
+        Self { store, file: None, window: Vec::new(), start: 0, last: 0 }
     }
 
     /// Returns the line at this position.
@@ -166,16 +209,33 @@ impl<'s> Reader<'s> {
             return part(&self.store.buffer, in_file, offset, length);
         }
         if offset < self.start || end > self.start + self.window.len() as u64 {
-            let start = offset.saturating_sub(BEFORE);
-            let until = (start + WINDOW).max(end).min(in_file);
+            // Lines that are asked for in another order than theirs are read one by one.
+            let is_near = self.last.abs_diff(offset) <= WINDOW || self.store.closed.is_none();
+            let start = if is_near { offset.saturating_sub(BEFORE) } else { offset };
+            let until = if is_near { (start + WINDOW).max(end).min(in_file) } else { end };
             let size = until.checked_sub(start).and_then(|size| usize::try_from(size).ok());
             self.window.resize(size.ok_or_else(damaged)?, 0);
             // Nothing of it may be used if reading fails in the middle.
             self.start = u64::MAX;
-            self.store.read_exact(start, &mut self.window)?;
+            self.read_window(start)?;
             self.start = start;
         }
+        self.last = offset;
         part(&self.window, self.start, offset, length)
+    }
+}
+
+impl Reader<'_> {
+    fn read_window(&mut self, start: u64) -> io::Result<()> {
+        let Some(closed) = &self.store.closed else {
+            return self.store.read_exact(start, &mut self.window);
+        };
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(closed.open()?),
+        };
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut self.window)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Run files: what comes back of them, cut off, changed, and shared.
 
+mod parts;
 mod reports;
 mod streams;
 
@@ -240,6 +241,22 @@ fn writer(file: &std::path::Path, resume: bool, conversations: usize) -> RunWrit
     writer.start(header(conversations));
     assert!(writer.saves());
     writer
+}
+
+#[test]
+fn conversations_that_come_during_the_run_are_counted_by_the_last_line_alone() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("r.evalrun");
+    let mut writer = writer(&file, false, 0);
+    // The first one is evaluated again.
+    for (number, score) in [(0, 0.25), (1, 0.5), (0, 0.5)] {
+        let mut report = ConversationReport::new(format!("t{number}").into());
+        report.evaluations = vec![scored(score)];
+        writer.conversation(number, &report);
+    }
+    assert!(writer.finish(&mut Report::default()).is_none());
+    let report = read(&[file], false).unwrap();
+    assert_eq!((report.errors.len(), report.conversations.len()), (0, 2), "{:?}", report.errors);
 }
 
 /// The text of the file `r.evalrun` with this number of evaluations and their conversations, and the positions of its lines.
@@ -728,8 +745,5 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
         plan(header);
         header.evaluators[0].fingerprint = header.plan;
     };
-    assert!(
-        refused(part("6", &["d"], &changed))
-            .starts_with("`evaluators.check.fingerprint` is null in the first and ")
-    );
+    assert!(refused(part("6", &["d"], &changed)).starts_with("`plan` is "));
 }

@@ -154,7 +154,7 @@ impl RunWriter {
         let part = self.part;
         let mut header =
             Header { format, version, encoding, id, tool, part, started, gates, seed, ..header };
-        self.collector.expect(&header);
+        self.collector.expect(header.conversations, header.subjects());
         if let Some(Streamed { stream, failure, .. }) = &mut self.stream {
             header.golden = header.golden.map(Golden::without_cases);
             *failure = stream.header(&header).err().map(|error| error.to_string());
@@ -214,11 +214,12 @@ impl RunWriter {
         self.note(added);
     }
 
-    /// Adds the error of a line of the input with this number, from 0. Only a [stream](Self::stream) has such lines.
-    pub fn input_error(&mut self, number: usize, error: &InputError) {
-        if let Some(streamed) = &mut self.stream {
-            streamed.add(|stream| stream.input_error(number, error));
-        }
+    /// Adds the error of a line of the input with this number, from 0. Returns false if this is not a [stream](Self::stream), and
+    /// has no such records.
+    pub fn input_error(&mut self, number: usize, error: &InputError) -> bool {
+        let Some(streamed) = &mut self.stream else { return false };
+        streamed.add(|stream| stream.input_error(number, error));
+        true
     }
 
     /// Returns the number of records that wait for those of lines before theirs, and of their bytes.
@@ -304,6 +305,9 @@ impl RunWriter {
         report.errors.extend(failure);
         report.header = self.header;
         report.files = self.named.map(|named| named.path).into_iter().collect();
+        if self.part.is_some() {
+            self.collector.keep_added();
+        }
         report.conversations = self.collector.finish();
         event
     }

@@ -1,6 +1,6 @@
 //! Decisions as values come.
 
-use evaluator_statistics::{Betting, Random, Refusal, Verdict};
+use evaluator_statistics::{Betting, GateVerdict, Random, Refusal};
 
 /// Bets on runs of up to 400 cases that pass with this rate, at the limit 0.8. Returns the shares that decide each way, and the
 /// median number of cases after which a run decides.
@@ -11,13 +11,13 @@ fn runs(rate: f64, seed: u64) -> (f64, f64, Option<u64>) {
     for _ in 0..RUNS {
         let mut betting = Betting::new(0.8, 0.95).unwrap();
         let mut case = 0;
-        while case < 400 && betting.verdict() == Verdict::Inconclusive {
+        while case < 400 && betting.verdict() == GateVerdict::Inconclusive {
             let passes = (random.next_u64() as f64) < rate * u64::MAX as f64;
             betting.observe(f64::from(passes)).unwrap();
             case += 1;
         }
-        passed += usize::from(betting.verdict() == Verdict::Pass);
-        failed += usize::from(betting.verdict() == Verdict::Fail);
+        passed += usize::from(betting.verdict() == GateVerdict::Pass);
+        failed += usize::from(betting.verdict() == GateVerdict::Fail);
         ends.push(betting.decided_at().unwrap_or(u64::MAX));
     }
     ends.sort_unstable();
@@ -42,9 +42,9 @@ fn clear_runs_are_decided_early() {
 #[test]
 fn a_decision_stays() {
     let mut betting = Betting::new(0.5, 0.9).unwrap();
-    let first = (1..100).find(|_| betting.observe(1.0).unwrap() == Verdict::Pass).unwrap();
+    let first = (1..100).find(|_| betting.observe(1.0).unwrap() == GateVerdict::Pass).unwrap();
     for _ in 0..500 {
-        assert_eq!(betting.observe(0.0), Ok(Verdict::Pass));
+        assert_eq!(betting.observe(0.0), Ok(GateVerdict::Pass));
     }
     assert_eq!(betting.decided_at(), Some(first));
 }

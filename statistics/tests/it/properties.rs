@@ -1,10 +1,10 @@
 //! Rules that hold for any input, and refusals.
 
 use evaluator_statistics::{
-    GateKind, LabelCounts, MOST_CASES, PowerOfMean, Random, Refusal, Verdict, anova, beta_quantile,
-    binomial_cdf, bounded_mean, clopper_pearson, gate_mean, gate_rate, holm, mcnemar,
-    mean_clustered, mean_t, min_cases, noninferiority, pass_at_k, signflip_exact, signflip_mc,
-    student_quantile,
+    GateKind, GateVerdict, LabelCounts, MOST_CASES, PowerOfMean, Random, Refusal, anova,
+    beta_quantile, binomial_cdf, bounded_mean, clopper_pearson, gate_mean, gate_rate, holm,
+    mcnemar, mean_clustered, mean_t, min_cases, noninferiority, pass_at_k, signflip_exact,
+    signflip_mc, student_quantile,
 };
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ proptest! {
             if needed < 20_000 {
                 let times = needed.div_ceil(values.len() as u64) as usize;
                 let repeated = gate_mean(&values.repeat(times), None, limit, 0.95).unwrap();
-                prop_assert_ne!(repeated.verdict, Verdict::Inconclusive);
+                prop_assert_ne!(repeated.verdict, GateVerdict::Inconclusive);
             }
         }
     }
@@ -67,8 +67,8 @@ proptest! {
             GateKind::Rate => gate_rate(n, n, limit, 0.95).unwrap().verdict,
             GateKind::Mean => gate_mean(&vec![1.0; n], None, limit, 0.95).unwrap().verdict,
         };
-        prop_assert_eq!(verdict(n), Verdict::Pass);
-        prop_assert_ne!(verdict(n - 1), Verdict::Pass);
+        prop_assert_eq!(verdict(n), GateVerdict::Pass);
+        prop_assert_ne!(verdict(n - 1), GateVerdict::Pass);
     }
 
     #[test]
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn a_run_is_no_worse_than_itself(values in scores()) {
         let decision = noninferiority(&values, &values, None, 0.02, 0.95).unwrap();
-        prop_assert_ne!(decision.verdict, Verdict::Fail);
+        prop_assert_ne!(decision.verdict, GateVerdict::Fail);
         prop_assert_eq!(decision.estimate.mean, 0.0);
     }
 
@@ -165,7 +165,10 @@ fn the_tables_of_the_documentation_hold() {
             let scores = vec![0.5; n];
             noninferiority(&scores, &scores, None, margin, 0.95).unwrap().verdict
         };
-        assert_eq!([verdict(cases), verdict(cases - 1)], [Verdict::Pass, Verdict::Inconclusive]);
+        assert_eq!(
+            [verdict(cases), verdict(cases - 1)],
+            [GateVerdict::Pass, GateVerdict::Inconclusive]
+        );
     }
 }
 
@@ -190,19 +193,19 @@ fn gates_of_corrected_rates_decide_by_the_corrected_interval() {
     let raw = clopper_pearson(93, 100, 0.95).unwrap();
     assert_eq!(open.estimate, rates.correct(raw).unwrap());
     assert!((open.estimate.mean - (0.93 + 0.88 - 1.0) / (0.96 + 0.88 - 1.0)).abs() < 1e-12);
-    assert_eq!(open.verdict, Verdict::Inconclusive);
+    assert_eq!(open.verdict, GateVerdict::Inconclusive);
     let needed = open.needed.unwrap() as usize;
     let times = needed.div_ceil(100);
-    assert_eq!(decide(times * 93, times * 100, 0.9).verdict, Verdict::Pass);
-    assert_eq!(decide(20, 100, 0.8).verdict, Verdict::Fail);
+    assert_eq!(decide(times * 93, times * 100, 0.9).verdict, GateVerdict::Pass);
+    assert_eq!(decide(20, 100, 0.8).verdict, GateVerdict::Fail);
     // What only more labels could decide needs no number of cases.
     assert_eq!(decide(93, 100, 0.95).needed, None);
     // Cases of their own are units of the mean; one cluster decides nothing.
     let values = [vec![1.0; 190], vec![0.0; 10]].concat();
     let one = vec![Some("one"); 200];
     let mean = |clusters: Option<&[_]>| rates.gate_mean(&values, clusters, 0.8, 0.95).unwrap();
-    assert_eq!(mean(None).verdict, Verdict::Pass);
-    assert_eq!(mean(Some(&one)).verdict, Verdict::Inconclusive);
+    assert_eq!(mean(None).verdict, GateVerdict::Pass);
+    assert_eq!(mean(Some(&one)).verdict, GateVerdict::Inconclusive);
 }
 
 #[test]
@@ -214,7 +217,7 @@ fn rates_that_do_not_fit_the_cases_decide_nothing() {
         let refused = lenient.gate_rate(passed, 500, 0.9, 0.95);
         assert_eq!(refused, Err(Refusal::UnlikeLabels));
     }
-    assert_eq!(lenient.gate_rate(60, 500, 0.9, 0.95).map(|it| it.verdict), Ok(Verdict::Fail));
+    assert_eq!(lenient.gate_rate(60, 500, 0.9, 0.95).map(|it| it.verdict), Ok(GateVerdict::Fail));
     let guessing = LabelCounts { good_passed: 13, bad_failed: 13, ..LABELS };
     assert_eq!(guessing.rates(0.95), Err(Refusal::AtChance));
     assert_eq!(

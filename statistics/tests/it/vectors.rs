@@ -4,7 +4,7 @@ use std::{env, fs, path::PathBuf};
 
 use evaluator_statistics::{
     Betting, ClusteredMean, Confusion, Decision, Estimate, GateKind, Interval, LabelCounts, Level,
-    Mean, PowerOfMean, Random, Refusal, SignFlips, Verdict, Weights, anova, auroc, best_threshold,
+    Mean, PowerOfMean, Random, Refusal, SignFlips, Weights, anova, auroc, best_threshold,
     beta_quantile, binomial_cdf, bounded_mean, clopper_pearson, confusion, correlation,
     disagreement, gate_mean, gate_rate, holm, kappa, kripp, mcnemar, mean_clustered, mean_t,
     min_cases, noninferiority, normal_quantile, pass_at_k, signflip_exact, signflip_mc,
@@ -131,17 +131,8 @@ fn rate_of(estimate: Estimate) -> Value {
 }
 
 fn decision(decision: Decision, estimate: fn(Estimate) -> Value) -> Value {
-    let verdict = word(decision.verdict);
-    let own = json!({"verdict": verdict, "needed": decision.needed});
+    let own = json!({"verdict": decision.verdict.label(), "needed": decision.needed});
     object(&[estimate(decision.estimate), own])
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "PASS",
-        Verdict::Fail => "FAIL",
-        Verdict::Inconclusive => "INCONCLUSIVE",
-    }
 }
 
 #[test]
@@ -270,7 +261,7 @@ fn vectors_of_betting() {
                 betting.observe(value)?;
                 path.push(betting.log_capital());
             }
-            let (verdict, at) = (word(betting.verdict()), betting.decided_at());
+            let (verdict, at) = (betting.verdict().label(), betting.decided_at());
             Ok(json!({"verdict": verdict, "decided_at": at, "log_capital": path}))
         })())
     });

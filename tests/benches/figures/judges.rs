@@ -18,7 +18,7 @@ use nix::sys::{
     resource::{UsageWho, getrusage},
     time::TimeVal,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     bench::Bench,
@@ -48,7 +48,7 @@ const OFFERED_AIM: f64 = 0.3;
 const RUBRIC: &str = "The answer names a price.";
 
 pub(crate) fn measure(bench: &Bench, table: &mut Table) {
-    let slow = serve(Duration::from_secs_f64(CALL)).unwrap();
+    let slow = serve(Duration::from_secs_f64(CALL), &verdict_message()).unwrap();
     let traces = bench.directory.file("judged.json");
     recording::write_offers(&traces, TRACES);
     let calls = TRACES * SAMPLES;
@@ -83,7 +83,7 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
 
 /// Measures judgements that a cassette has.
 fn replay(bench: &Bench, table: &mut Table) {
-    let fast = serve(Duration::ZERO).unwrap();
+    let fast = serve(Duration::ZERO, &verdict_message()).unwrap();
     let (traces, cassette) =
         (bench.directory.file("replayed.json"), bench.directory.file("judged.cassette.jsonl"));
     let number = 10 * TRACES;
@@ -182,7 +182,7 @@ fn config(bench: &Bench, name: &str, head: &str) -> PathBuf {
 }
 
 /// Lets a command ask the model at this address.
-fn asking(base: &str, mut command: Command) -> Command {
+pub(crate) fn asking(base: &str, mut command: Command) -> Command {
     command
         .env("OPENAI_BASE_URL", base)
         .env("OPENAI_API_BASE", base)
@@ -190,16 +190,21 @@ fn asking(base: &str, mut command: Command) -> Command {
     command
 }
 
-/// Starts a model that takes this time for a call, and returns its base URL.
-fn serve(time: Duration) -> io::Result<String> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = listener.local_addr()?;
+/// Returns the reply of a judge of rubrics.
+fn verdict_message() -> Value {
     let text = format!(
         "Property: {RUBRIC}\nID: rubric_0\nEvidence: the answer\nRationale: It does.\nVerdict: yes"
     );
+    json!({"role": "assistant", "content": text})
+}
+
+/// Starts a model that takes this time for a call and gives this message, and returns its base URL.
+pub(crate) fn serve(time: Duration, message: &Value) -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
     let body = json!({
         "id": "1", "object": "chat.completion", "created": 1, "model": "judge",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 400, "completion_tokens": 40, "total_tokens": 440},
     })
     .to_string();

@@ -11,10 +11,14 @@
 //! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
+//! | `pipe` | the filter form: lines next to a run, no line, many lines |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
-//! | `statistics` | gates, comparisons, overviews, agreement and pages of saved runs |
+//! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
+//! | `page` | time, memory and size of HTML reports |
+//! | `live` | spans that come while conversations are judged, for a minute |
 //! | `mutation` | damaged conversations by evaluators in Rust and Python |
+//! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -32,8 +36,12 @@ mod bench;
 mod containment;
 mod growth;
 mod judges;
+mod libraries;
+mod live;
 mod mutation;
 mod one;
+mod page;
+mod pipe;
 mod python;
 mod rust;
 mod saturation;
@@ -49,16 +57,20 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 13] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
     ("worker", saturation::measure),
     ("growth", growth::measure),
+    ("pipe", pipe::measure),
     ("judges", judges::measure),
     ("containment", containment::measure),
     ("mutation", mutation::measure),
     ("statistics", statistics::measure),
+    ("page", page::measure),
+    ("libraries", libraries::measure),
+    ("live", live::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.

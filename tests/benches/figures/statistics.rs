@@ -1,4 +1,4 @@
-//! Gates, comparisons, overviews, agreement and pages of saved runs.
+//! Gates, comparisons, overviews and agreement of saved runs.
 
 use std::{
     fs,
@@ -35,11 +35,7 @@ const GATE: [&str; 4] =
     ["--gate", "answer_length: mean >= 0.4", "--gate", "tools_work: pass_rate >= 0.9"];
 
 pub(crate) fn measure(bench: &Bench, table: &mut Table) {
-    let config = bench.configuration("saved.yaml", "", &EVALUATORS, |name| {
-        let settings = if name == "answer_length" { ", config: {min_length: 2000}" } else { "" };
-        format!("{}{settings}", in_rust(name))
-    });
-    let runs = Runs { bench, config };
+    let runs = Runs::new(bench);
     let (base, new) = (
         runs.save("base", recording::write_offers),
         runs.save("new", recording::write_other_offers),
@@ -60,25 +56,47 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
 }
 
 /// The measured runs.
-struct Runs<'b> {
-    bench: &'b Bench,
+pub(crate) struct Runs<'b> {
+    pub(crate) bench: &'b Bench,
     config: PathBuf,
 }
 
-impl Runs<'_> {
+impl<'b> Runs<'b> {
+    pub(crate) fn new(bench: &'b Bench) -> Self {
+        let config = bench.configuration("saved.yaml", "", &EVALUATORS, |name| {
+            let is_graded = name == "answer_length";
+            let settings = if is_graded { ", config: {min_length: 2000}" } else { "" };
+            format!("{}{settings}", in_rust(name))
+        });
+        Self { bench, config }
+    }
+
     /// Saves a run. Returns its file.
     fn save(&self, name: &str, write: fn(&Path, usize)) -> PathBuf {
         self.save_some(name, TRACES, write)
     }
 
     fn save_some(&self, name: &str, traces: usize, write: fn(&Path, usize)) -> PathBuf {
+        self.save_keeping("none", name, traces, write)
+    }
+
+    /// Saves a run over this number of conversations with some of their transcripts. Returns its file.
+    pub(crate) fn save_keeping(
+        &self,
+        transcripts: &str,
+        name: &str,
+        traces: usize,
+        write: fn(&Path, usize),
+    ) -> PathBuf {
         let (recording, file) = (
             self.bench.directory.file(&format!("{name}.json")),
             self.bench.directory.file(&format!("{name}.evalrun")),
         );
         write(&recording, traces);
+        let kept = [Path::new("--transcripts"), Path::new(transcripts)];
         let arguments =
             [&*recording, Path::new("-c"), &self.config, Path::new("--save-run"), &file];
+        let arguments = [&arguments[..], &kept].concat();
         let _: Usage =
             self.bench.measure(&format!("{name}-saved.json"), 1, &self.bench.evaluator(&arguments));
         file
@@ -119,11 +137,6 @@ fn agreement(runs: &Runs<'_>, table: &mut Table) {
     let measured = bench.measure_warm("agreed.txt", 5, &bench.saved(agree));
     let aim = Aim { wall: Some(1.0), peak: None };
     table.add(&format!("agreement with {LABELS} labels"), None, aim, measured);
-    let page = bench.saved([Path::new("report"), &file, Path::new("-o"), Path::new("html")]);
-    let written = bench.measure_warm("page.html", 5, &page);
-    let aim = Aim { wall: Some(1.0), peak: Some(60.0) };
-    let evaluations = LABELS * EVALUATORS.len();
-    table.add(&format!("page of a saved run of {evaluations} evaluations"), None, aim, written);
 }
 
 /// Measures a run with a gate and one without, by turns.

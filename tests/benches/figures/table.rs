@@ -38,7 +38,7 @@ impl Table {
 }
 
 impl Aim {
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let parts = [self.wall.map(seconds), self.peak.map(|peak| format!("{peak:.0} MB"))];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }

@@ -128,6 +128,12 @@ impl TryFrom<String> for GroupedBy {
 }
 
 impl GroupedBy {
+    /// Returns the grouping by a rule that was requested, where the conversations are not looked at.
+    #[must_use]
+    pub fn requested(group_by: GroupBy) -> Self {
+        Self::decide(group_by, false, || false)
+    }
+
     /// Returns `trace` or `conversation`, as the option is called.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -421,6 +427,12 @@ fn first_name(names: TrackedNames<'_>) -> Option<(usize, usize)> {
     let session = names.get(0, true).map(|name| (0, name));
     let (key, name) = session.or_else(|| (1..KEYS.len()).find_map(first))?;
     Some((key, name as usize))
+}
+
+/// Returns the name of the session that a trace is of: of conversations that are grouped by it, the one that joins their traces.
+#[must_use]
+pub fn session_of(trace: &Trace) -> Option<String> {
+    conversation_key(trace).map(|(_, name)| name)
 }
 
 fn has_session_name(trace: &Trace) -> bool {

@@ -1,11 +1,14 @@
 //! Messages as recordings hold them, reduced to what later stages need.
 //!
-//! A part is text, a tool call, or a tool response; every other part (images, reasoning, calls that the provider makes itself)
-//! only counts as content.
+//! A part is text, a tool call, a tool response, or an attachment such as an image; every other part (reasoning, calls that the
+//! provider makes itself) only counts as content.
 
 use std::{borrow::Cow, rc::Rc};
 
-use super::recorded::{Recorded, parse_json};
+use super::{
+    attachment::Attachment,
+    recorded::{Recorded, parse_json},
+};
 use crate::json::{
     Object, ParseError, ParseErrorKind, ParseOptions, Paths, Step, Value, parse, parse_leaving,
     strip, to_python,
@@ -34,6 +37,8 @@ pub(super) enum Part {
     ToolCall(CallPart),
     /// A tool response.
     ToolResponse(ResponsePart),
+    /// An image, sound, a video or a file.
+    Attachment(Box<Attachment>),
     /// Content of another kind.
     Other,
     /// Content that was not recorded: a withheld text, or a part without a type.
@@ -119,6 +124,12 @@ impl Message {
     fn has_text(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Text(_)))
     }
+
+    /// Returns true for a message of the user that has text or attachments.
+    fn is_of_user(&self) -> bool {
+        let says = |part: &Part| matches!(part, Part::Text(_) | Part::Attachment(_));
+        self.role == "user" && self.parts.iter().any(says) && !only_responses(&self.parts)
+    }
 }
 
 impl Part {
@@ -186,8 +197,9 @@ pub(super) fn have_blank(messages: &[Message]) -> bool {
 
 /// Returns true for messages that are an answer without text: they have no part but blank texts and content of other kinds.
 pub(super) fn answer_nothing(messages: &[Message]) -> bool {
+    let is_silent = |part: &Part| matches!(part, Part::Blank | Part::Attachment(_) | Part::Other);
     let mut parts = messages.iter().flat_map(|message| &message.parts);
-    !messages.is_empty() && parts.all(|part| matches!(part, Part::Blank | Part::Other))
+    !messages.is_empty() && parts.all(is_silent)
 }
 
 /// Returns all text of the messages without separators; `None` if there is none.
@@ -216,6 +228,23 @@ pub(super) fn user_turn(messages: &[Message]) -> &[Message] {
         .rposition(|message| !is_said_by_user(message))
         .map_or(0, |before| before + 1);
     &messages[first..=last]
+}
+
+/// Returns the attachments in messages.
+pub(super) fn attachments_of(messages: &[Message]) -> Vec<Attachment> {
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    let attachments = parts.filter_map(|part| match part {
+        Part::Attachment(attachment) => Some(&**attachment),
+        _ => None,
+    });
+    attachments.cloned().collect()
+}
+
+/// Returns the last consecutive user messages that have text or attachments, whatever follows them.
+pub(super) fn shown_by_user(messages: &[Message]) -> &[Message] {
+    let Some(last) = messages.iter().rposition(Message::is_of_user) else { return &[] };
+    let before = messages[..last].iter().rposition(|message| !message.is_of_user());
+    &messages[before.map_or(0, |before| before + 1)..=last]
 }
 
 /// Returns the messages behind the last one of the user that has text.
@@ -380,9 +409,14 @@ impl Part {
                 let response = get("response").or_else(|| get("result"));
                 Self::tool_response(get("id"), get("name"), response)
             }
-            Some(kind) if kind.is_truthy() => Self::Other,
+            Some(kind) if kind.is_truthy() => Self::other(part),
             _ => Self::Withheld,
         }
+    }
+
+    /// Reads a part that is neither text nor of a tool.
+    pub(super) fn other(part: &Object) -> Self {
+        Attachment::read(part).map_or(Self::Other, |it| Self::Attachment(Box::new(it)))
     }
 }
 
@@ -525,7 +559,8 @@ pub(crate) fn block_parts(value: &Value) -> Option<Vec<Part>> {
             None => block.len() == 1 && block.keys().all(|key| KEYS.contains(&key.as_str())),
         }
     };
-    let part = |block| part_of_item(block).unwrap_or(Part::Other);
+    let other = |block: &Value| block.as_object().map_or(Part::Other, Part::other);
+    let part = |block| part_of_item(block).unwrap_or_else(|| other(block));
     blocks.iter().all(is_block).then(|| blocks.iter().map(part).collect())
 }
 
@@ -590,7 +625,7 @@ fn google_part(part: &Object) -> Option<Part> {
         let get = |key| response.get(key);
         return Some(Part::tool_response(get("id"), get("name"), get("response")));
     }
-    part.values().any(|value| !value.is_null()).then_some(Part::Other)
+    part.values().any(|value| !value.is_null()).then(|| Part::other(part))
 }
 
 #[cfg(test)]

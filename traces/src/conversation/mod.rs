@@ -4,6 +4,7 @@
 //! |---|---|
 //! | which traces belong together | `group` |
 //! | one reading of each span, whatever convention it follows | `convention`, `message` |
+//! | images, sound and files in messages | `attachment` |
 //! | the tree of spans, and which of them anchor turns | `tree` |
 //! | logical LLM calls, tool calls | `tool_calls` |
 //! | turns that failed | `failure` |
@@ -14,6 +15,7 @@
 //! | attributes that distinguish conversations | `labels` |
 
 mod agents;
+mod attachment;
 mod convention;
 mod extract;
 mod failure;
@@ -31,9 +33,10 @@ mod tool_calls;
 mod tree;
 mod turns;
 
+pub use attachment::{Attachment, AttachmentKind};
 pub use convention::{Content, Convention, Conventions, Kind, Kinds, Setup, SpanDraft};
 pub use extract::{extract, extract_group};
-pub use group::{GROUPING, Groups, group_indexed};
+pub use group::{GROUPING, Groups, group_indexed, session_of};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use labels::{attribute_names, label_values};
 pub use message::Message;

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{convention::OPERATIONS, recorded::Recorded};
+use super::{attachment::Attachment, convention::OPERATIONS, recorded::Recorded};
 use crate::{json::Value, trace::SpanStatus};
 
 /// Different values of attributes in a conversation, by their names. Attributes without a value are missing.
@@ -100,6 +100,12 @@ pub struct Turn {
     pub user_text: Option<String>,
     /// Text of the agent's answer, empty if it answered without text; `None` if no answer was recorded.
     pub final_text: Option<String>,
+    /// Images, sound and files of the user. Evaluators do not get them.
+    #[serde(skip)]
+    pub user_attachments: Vec<Attachment>,
+    /// Images, sound and files in the answer. Evaluators do not get them.
+    #[serde(skip)]
+    pub final_attachments: Vec<Attachment>,
     /// Logical LLM calls in order of (start, end).
     pub llm_calls: Vec<LlmCall>,
     /// Tool calls, paired with their results.

@@ -3,11 +3,15 @@
 use std::{collections::BTreeSet, rc::Rc, sync::Arc};
 
 use super::{
-    JudgedSpan, RecordedAgent, Source, ToolCall, Turn, TurnFailure, TurnPart, Unrecorded,
+    Attachment, JudgedSpan, RecordedAgent, Source, ToolCall, Turn, TurnFailure, TurnPart,
+    Unrecorded,
     agents::agents,
     convention::{Content, Conventions, Kind, Side, SpanView, keys},
     failure::failure_of,
-    message::{Message, answer_nothing, have_blank, have_content, have_text, text_of, user_turn},
+    message::{
+        Message, answer_nothing, attachments_of, have_blank, have_content, have_text,
+        shown_by_user, text_of, user_turn,
+    },
     texts::{intermediate_texts, split_answer},
     tool_calls::{
         Call, calls_in_parts, calls_in_spans, complete_from_parts, complete_from_steps, llm_calls,
@@ -60,6 +64,7 @@ pub(super) struct Speech {
     pub(super) text: Option<String>,
     /// Where the text was recorded.
     pub(super) source: Option<Source>,
+    pub(super) attachments: Vec<Attachment>,
 }
 
 impl Speech {
@@ -67,7 +72,7 @@ impl Speech {
     fn of_user((messages, source): (&[Message], Option<&Source>)) -> Self {
         let text = text_of(messages);
         let source = source.filter(|_| text.is_some()).cloned();
-        Self { recorded: !messages.is_empty(), text, source }
+        Self { recorded: !messages.is_empty(), text, source, attachments: Vec::new() }
     }
 
     /// Reads an answer, which may be empty; `None` if no message is an answer.
@@ -75,7 +80,15 @@ impl Speech {
         let text = text_of(messages);
         let text = text.or_else(|| answer_nothing(messages).then(String::new));
         let source = source.filter(|_| text.is_some()).cloned();
-        Self { recorded: !messages.is_empty(), text, source }
+        Self { recorded: !messages.is_empty(), text, source, attachments: Vec::new() }
+    }
+
+    /// Takes the list of which most was recorded, the first of several.
+    fn with(self, lists: [Vec<Attachment>; 2]) -> Self {
+        let is_recorded = |it: &&Attachment| it.size.is_some() || it.url.is_some();
+        let recorded = |list: &Vec<_>| (list.iter().filter(is_recorded).count(), list.len());
+        let attachments = lists.into_iter().rev().max_by_key(recorded).unwrap_or_default();
+        Self { attachments, ..self }
     }
 }
 
@@ -107,6 +120,8 @@ impl DraftTurn {
             user_source: self.user.source,
             final_text: self.answer.text,
             final_source: self.answer.source,
+            user_attachments: self.user.attachments,
+            final_attachments: self.answer.attachments,
             llm_calls: self.calls.into_iter().map(|call| call.record).collect(),
             tool_calls: self.tools.into_iter().map(with_error_as_result).collect(),
             start_ns: self.start_ns,
@@ -229,8 +244,9 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
             .attributes
             .text(keys::AGENT_NAME)
             .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
-        user: Speech::of_user(user_input(&view.input, &calls)),
-        answer: Speech::of_agent(final_output(&view.output, &calls)),
+        user: Speech::of_user(user_input(&view.input, &calls)).with(shown(&view.input, &calls)),
+        answer: Speech::of_agent(final_output(&view.output, &calls))
+            .with(drawn(&view.output, &calls)),
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
@@ -293,6 +309,21 @@ fn final_output<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Opti
         .filter(|call| answer_nothing(&call.output))
         .or_else(|| last(have_text))
         .map_or(of_anchor, |call| (&*call.output, call.output.source.as_ref()))
+}
+
+/// The attachments of the user in the input of the anchor, and of the first call that recorded its input.
+fn shown(anchor: &[Message], calls: &[Call]) -> [Vec<Attachment>; 2] {
+    let first = calls.iter().find(|call| !call.input.is_empty());
+    let first = first.map(|call| &*call.input).unwrap_or_default();
+    [anchor, first].map(|input| attachments_of(shown_by_user(input)))
+}
+
+/// The attachments in the output of the anchor, and of the call that ended last and that no tool made.
+fn drawn(anchor: &[Message], calls: &[Call]) -> [Vec<Attachment>; 2] {
+    let own = calls.iter().filter(|call| !call.record.delegated && !call.output.is_empty());
+    let last = own.rev().max_by_key(|call| (call.record.end_ns, call.record.start_ns));
+    let last = last.map(|call| &*call.output).unwrap_or_default();
+    [split_answer(anchor).1, last].map(attachments_of)
 }
 
 /// The messages before the answer of a run: in the output of the anchor, else in its history.

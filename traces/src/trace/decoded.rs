@@ -33,6 +33,8 @@ pub struct Decoded {
     pub(super) repeated_keys: bool,
     /// Parts that cannot be used.
     pub(super) unusable: UnusableParts,
+    /// Whether the text is one span, without a document or a list around it.
+    pub(super) is_bare_span: bool,
     trace_ids: HashSet<Arc<str>>,
 }
 

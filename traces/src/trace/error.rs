@@ -99,7 +99,7 @@ pub enum LoadErrorKind {
         json: ParseError,
     },
     /// A line of a JSON-lines file is JSON but not OTLP.
-    #[error("line {line}: expected an OTLP export document or a span")]
+    #[error("line {line}: expected an OTLP export document, a span or an array of spans")]
     NotOtlpLine {
         /// The line, counted from 1.
         line: usize,

@@ -21,6 +21,8 @@ pub struct FileTraces {
     pub traces: Vec<Trace>,
     /// Parts of the file that cannot be used.
     pub unusable: UnusableParts,
+    /// Whether the text is one span, without a document or a list around it.
+    pub is_bare_span: bool,
 }
 
 /// Loads a trace file, which may be compressed; `-` is the standard input.
@@ -69,5 +71,6 @@ pub fn load_text(text: &str, path: &Path, formats: &TraceFormats) -> Result<File
     };
     result.map_err(|kind| LoadError { path: path.to_owned(), kind })?;
     let unusable = std::mem::take(&mut decoded.unusable);
-    Ok(FileTraces { traces: decoded.into_traces(), unusable })
+    let is_bare_span = decoded.is_bare_span;
+    Ok(FileTraces { traces: decoded.into_traces(), unusable, is_bare_span })
 }

@@ -1,5 +1,6 @@
 //! Tests of the traces library over recorded files.
 
+mod attachments;
 mod eval_sets;
 mod properties;
 mod trace_attributes;

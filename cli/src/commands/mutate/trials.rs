@@ -14,10 +14,10 @@ use evaluator_mutation::{
 };
 
 use super::{
-    super::{broken, unusable, watched},
+    graders::graders,
     sources::{Bases, Mutant, Mutants, Originals, Undamaged},
-    tests::graders,
 };
+use crate::commands::{broken, unusable, watched};
 
 /// Smallest number of conversations that an evaluator has to pass.
 pub(super) const FEWEST: usize = 5;

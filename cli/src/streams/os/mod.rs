@@ -8,11 +8,17 @@
 )]
 
 #[cfg(unix)]
-pub(super) use unix::stdout_was_closed;
+pub(super) use unix::{stdout_is_closed, stdout_was_closed};
 
 /// On this system, writes to a missing handle fail.
 #[cfg(not(unix))]
 pub(super) fn stdout_was_closed() -> bool {
+    false
+}
+
+/// On this system, a reader that is gone is noticed by the next write.
+#[cfg(not(unix))]
+pub(super) fn stdout_is_closed() -> bool {
     false
 }
 
@@ -21,6 +27,11 @@ mod unix {
     use std::{
         ffi::c_int,
         sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use rustix::{
+        event::{PollFd, PollFlags, poll},
+        io::Errno,
     };
 
     static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -47,5 +58,22 @@ mod unix {
 
     pub(crate) fn stdout_was_closed() -> bool {
         STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the reader of stdout is gone. Returns false if that cannot be known.
+    pub(crate) fn stdout_is_closed() -> bool {
+        let stdout = std::io::stdout();
+        loop {
+            // Nothing is asked for: errors are reported in any case.
+            let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+            match poll(&mut watched, None) {
+                Ok(_) => {
+                    let found = watched[0].revents();
+                    return found.intersects(PollFlags::ERR | PollFlags::HUP);
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
     }
 }

@@ -129,7 +129,6 @@ impl World {
         let (directory, python) = (Directory::new(), python(user).unwrap());
         let name = directory.path().file_name().unwrap().to_str().unwrap();
         let marker = format!("{MARKER}{}-", name.replace('.', ""));
-        fs::copy(env!("CARGO_BIN_EXE_evaluator"), directory.join("evaluator")).unwrap();
         copy(&probes::directory(), &directory.join("probes"), &marker);
         for name in ["home", "cache", "traces"] {
             fs::create_dir(directory.join(name)).unwrap();
@@ -142,6 +141,9 @@ impl World {
         directory.file("forked.py", FORKED);
         write_traces(&directory);
         open_to(directory.path(), user);
+        // Large. Behind the change of owners, since it may be the same file.
+        let (command, copied) = (env!("CARGO_BIN_EXE_evaluator"), directory.join("evaluator"));
+        fs::hard_link(command, &copied).or_else(|_| fs::copy(command, &copied).map(drop)).unwrap();
         let mut command = user.command(&python);
         command.arg(directory.join("probes/world.py")).arg("--print-config").current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,9 +1,9 @@
-//! `evaluator serve`, and requests to it as bytes.
+//! `evaluator serve` and `evaluator receive`, and requests to them as bytes.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
-    process::Child,
+    process::{Child, Command},
     sync::{Arc, Mutex},
     thread,
     time::Duration,
@@ -40,6 +40,12 @@ impl Serving {
         all.extend(args);
         let mut command = directory.command(&all);
         command.env_remove("EVALUATOR_SERVE_TOKEN").envs(variables.iter().copied());
+        Self::start_command(command)
+    }
+
+    /// Starts this command, and waits until it listens.
+    #[track_caller]
+    pub(crate) fn start_command(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let stderr: Arc<Mutex<String>> = Arc::default();
         let (pipe, kept) = (child.stderr.take().unwrap(), Arc::clone(&stderr));
@@ -101,6 +107,23 @@ impl Serving {
         let mut stream = self.connect();
         stream.write_all(request(method, path, headers, document).as_bytes()).unwrap();
         response(&mut stream)
+    }
+
+    /// Sends a body of any bytes.
+    pub(crate) fn send(&self, path: &str, headers: &[&str], body: &[u8]) -> Response {
+        let mut stream = self.connect();
+        let head = request("POST", path, headers, "");
+        let length = format!("Content-Length: {}", body.len());
+        stream.write_all(head.replace("Content-Length: 0", &length).as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
+        response(&mut stream)
+    }
+
+    /// Standard output, of a server that has ended.
+    pub(crate) fn printed(&mut self) -> String {
+        let mut text = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        text
     }
 
     /// Waits until it exits. Returns the exit code.

@@ -28,6 +28,12 @@ use crate::{
 /// Requirements of a fetched evaluator, as they are given to the installer.
 const OWN_REQUIREMENTS: &str = "evaluator-requirements.txt";
 
+/// Name in messages of what creates environments without uv.
+const MAKER: &str = "python -m venv";
+
+/// Unpacks a wheel that consists of modules into an environment, by its interpreter. pip would take a second for that of setuptools.
+const UNPACK: &str = "import sys, sysconfig, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sysconfig.get_path('purelib'))";
+
 /// Arguments of pip for any installation.
 pub(super) const PIP_INSTALL: [&str; 5] =
     ["install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"];
@@ -191,13 +197,22 @@ impl Build<'_> {
                 if self.shared.wanted.pip.is_some() {
                     command = command.arg("--without-pip");
                 }
-                (command.arg(directory), "python -m venv")
+                (command.arg(directory), MAKER)
             }
         };
         // uv would read settings of a project in the working directory.
         command.cwd = directory.parent().map(Path::to_owned);
         let what = format!("make an environment with {}", interpreter.display());
-        self.call(command, tool, &what, call)
+        let (lock, on_line) = call;
+        self.call(command, tool, &what, (lock, on_line))?;
+        match &self.shared.wanted.setuptools {
+            Some(wheel) if tool == MAKER => {
+                let python = CommandSpec::new(self.shared.wanted.venv.python());
+                let command = python.args(["-I", "-c", UNPACK]).arg(wheel);
+                self.call(command, "python", "install setuptools", (lock, on_line))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Installs into the environment. `what` follows "cannot install" in messages.

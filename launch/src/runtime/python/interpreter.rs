@@ -78,6 +78,9 @@ pub(super) struct Identity {
     /// File of its pip that installs into other environments; `None` if it has no pip, or an old one.
     #[serde(default)]
     pub(super) pip: Option<PathBuf>,
+    /// Wheel of setuptools that environments need which have no pip of their own; `None` from Python 3.12 on.
+    #[serde(default)]
+    pub(super) setuptools: Option<PathBuf>,
     /// File of the interpreter itself: not that of a virtual environment, and not a link.
     pub(super) base: String,
     /// Files that it reads, for a sandbox.

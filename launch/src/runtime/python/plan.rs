@@ -12,7 +12,9 @@ use std::{
 
 use super::{
     installer::{Installer, Sdk},
-    interpreter::{Answers, Files, INTERPRETER_VARIABLE, MissingModule, Questions, SEARCH_PATH},
+    interpreter::{
+        Answers, Files, INTERPRETER_VARIABLE, Identity, MissingModule, Questions, SEARCH_PATH,
+    },
     needs::Needs,
     venv::{self, Venv, hex},
 };
@@ -55,6 +57,8 @@ pub(super) struct Wanted {
     pub(super) has_venv: bool,
     /// File of the interpreter's pip that installs into the environment; `None` if the environment has a pip of its own.
     pub(super) pip: Option<PathBuf>,
+    /// Wheel of setuptools, if it is installed into the environment with that pip.
+    pub(super) setuptools: Option<PathBuf>,
 }
 
 impl Wanted {
@@ -275,8 +279,8 @@ impl<'a> Planner<'a> {
             Some(containment) => venv.for_contained(containment),
             None => venv,
         };
-        let (has_venv, pip) = (answers.identity.has_venv, answers.identity.pip.clone());
-        plan.wanted = Some(Wanted { venv, needs, missing, has_venv, pip });
+        let Identity { has_venv, pip, setuptools, .. } = answers.identity.clone();
+        plan.wanted = Some(Wanted { venv, needs, missing, has_venv, pip, setuptools });
         Ok(plan)
     }
 }

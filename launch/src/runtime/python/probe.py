@@ -183,13 +183,25 @@ def files():
 
 def runner_of_pip(directories):
     """Returns the file of pip that runs it in another environment, which pip has since 22.3; `None` if it has no such file
-    or is outside of these directories, which are what a sandbox shows. Without a pip of its own, an environment of a Python before
-    3.12 would not have setuptools either, which packages import there."""
+    or is outside of these directories, which are what a sandbox shows."""
     spec = util.find_spec("pip")
     runner = os.path.join(os.path.dirname(spec.origin), "__pip-runner__.py") if spec and spec.origin else ""
     real = os.path.realpath(runner)
     is_inside = any(real.startswith(os.path.realpath(directory) + os.sep) for directory in directories)
-    return runner if sys.version_info >= (3, 12) and is_inside and os.path.isfile(runner) else None
+    return runner if is_inside and os.path.isfile(runner) else None
+
+
+def wheel_of_setuptools():
+    """Returns the wheel of setuptools that comes with the interpreter; `None` without one."""
+    spec = util.find_spec("ensurepip")
+    own = [os.path.join(os.path.dirname(spec.origin), "_bundled")] if spec and spec.origin else []
+    # Debian has them in a directory for all its interpreters.
+    for directory in own + ["/usr/share/python-wheels"]:
+        names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+        for name in names:
+            if name.startswith("setuptools-") and name.endswith(".whl"):
+                return os.path.join(directory, name)
+    return None
 
 
 def answer(question):
@@ -202,7 +214,11 @@ def answer(question):
 
 
 seen = files()
-pip = runner_of_pip(seen["directories"])
+pip, setuptools = runner_of_pip(seen["directories"]), None
+if sys.version_info < (3, 12):
+    # Packages import setuptools there. Without its wheel, only `venv` installs it, along with a pip.
+    setuptools = wheel_of_setuptools() if pip else None
+    pip = pip if setuptools else None
 report = {
     "identity": {
         "tag": sys.implementation.cache_tag,
@@ -210,6 +226,7 @@ report = {
         "abi": machinery.EXTENSION_SUFFIXES[0],
         "has_venv": bool(util.find_spec("venv") and (pip or util.find_spec("ensurepip"))),
         "pip": pip,
+        "setuptools": setuptools,
         "files": seen,
         "base": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
     },

@@ -57,7 +57,7 @@ fn five_perfect_scores_decide_nothing_and_say_how_many_would() {
          about 92 cases that score like these would decide"
     );
     let result = decided("check: mean >= 0.69", alone((0..40).map(|_| scored(0.7))));
-    assert_eq!(result.verdict, Verdict::Inconclusive);
+    assert_eq!(result.verdict, GateVerdict::Inconclusive);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn gates_pass_and_fail() {
         "check: pass_rate >= 0.9: PASS, 1.000 (0.902 to 1.000 with 95 % confidence) of 36 cases"
     );
     let fail = decided("check: mean >= 0.9", alone((0..40).map(|_| scored(0.25))));
-    assert_eq!((fail.verdict, &fail.undecided), (Verdict::Fail, &None));
+    assert_eq!((fail.verdict, &fail.undecided), (GateVerdict::Fail, &None));
     assert!(fail.to_string().starts_with("check: mean >= 0.9: FAIL, 0.250 ("), "{fail}");
 }
 
@@ -119,24 +119,24 @@ fn what_has_no_value_is_counted_apart() {
 fn errors_that_could_decide_leave_a_gate_undecided() {
     let scores = || (0..36).map(|_| scored(1.0));
     let gate = "check: pass_rate >= 0.9";
-    assert_eq!(decided(gate, alone(scores())).verdict, Verdict::Pass);
+    assert_eq!(decided(gate, alone(scores())).verdict, GateVerdict::Pass);
     let result = decided(gate, alone(scores().chain([error()])));
     assert_eq!(
         (result.verdict, &result.undecided),
-        (Verdict::Inconclusive, &Some(Undecided::Errors(1)))
+        (GateVerdict::Inconclusive, &Some(Undecided::Errors(1)))
     );
     assert!(result.to_string().ends_with(", 1 error; 1 error could decide"), "{result}");
     // A conversation that could not be evaluated at all is an error of every evaluator.
     let all = EvaluationReport { name: ALL_EVALUATORS.to_owned(), threshold: None, ..error() };
-    assert_eq!(decided(gate, alone(scores().chain([all]))).verdict, Verdict::Inconclusive);
+    assert_eq!(decided(gate, alone(scores().chain([all]))).verdict, GateVerdict::Inconclusive);
     // Another evaluator's error is not.
     let other = EvaluationReport { name: "other".to_owned(), ..error() };
-    assert_eq!(decided(gate, alone(scores().chain([other]))).verdict, Verdict::Pass);
+    assert_eq!(decided(gate, alone(scores().chain([other]))).verdict, GateVerdict::Pass);
     // Enough passes bear an error. A failure stays one.
     let many = (0..200).map(|_| scored(1.0)).chain([error()]);
-    assert_eq!(decided(gate, alone(many)).verdict, Verdict::Pass);
+    assert_eq!(decided(gate, alone(many)).verdict, GateVerdict::Pass);
     let few = (0..40).map(|_| scored(0.0)).chain([error()]);
-    assert_eq!(decided(gate, alone(few)).verdict, Verdict::Fail);
+    assert_eq!(decided(gate, alone(few)).verdict, GateVerdict::Fail);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn an_error_of_a_case_is_a_conversation_that_fails() {
     let good = (0..60).flat_map(|case| (0..2).map(move |_| recorded(case, scored(1.0))));
     let mut conversations: Vec<_> = good.collect();
     let gate = "check: mean >= 0.9";
-    assert_eq!(decided(gate, conversations.clone()).verdict, Verdict::Pass);
+    assert_eq!(decided(gate, conversations.clone()).verdict, GateVerdict::Pass);
     conversations.extend((0..30).map(|case| recorded(case, error())));
     assert_eq!(decided(gate, conversations).undecided, Some(Undecided::Errors(30)));
 }
@@ -176,7 +176,7 @@ fn without_any_score_nothing_is_decided() {
         let result = decided("check: mean >= 0.5", alone(evaluations));
         assert_eq!(
             (result.verdict, result.estimate, &result.undecided),
-            (Verdict::Inconclusive, None, &Some(Undecided::NothingScored))
+            (GateVerdict::Inconclusive, None, &Some(Undecided::NothingScored))
         );
         assert!(result.to_string().ends_with("; nothing was scored"), "{result}");
     }
@@ -195,9 +195,9 @@ fn cases_of_one_cluster_are_not_independent() {
         GateResult::new(&gate, &None, &values, None)
     };
     let independent = result(|_| None);
-    assert_eq!(independent.verdict, Verdict::Pass);
+    assert_eq!(independent.verdict, GateVerdict::Pass);
     let clustered = result(|case| Some(case / 20));
-    assert_eq!(clustered.verdict, Verdict::Inconclusive);
+    assert_eq!(clustered.verdict, GateVerdict::Inconclusive);
     assert!(clustered.to_string().contains("of 60 cases in 3 clusters"), "{clustered}");
     assert!(
         clustered.to_string().ends_with("cases in 11 clusters that score like these would decide"),
@@ -271,10 +271,13 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
         GateResult::new(&gate, &None, &values, Some(seed))
     };
     let perfect = decided(alone(vec![scored(1.0); 60]), 0);
-    assert_eq!((perfect.verdict, perfect.taken), (Verdict::Pass, Some((10, 1.0))));
+    assert_eq!((perfect.verdict, perfect.taken), (GateVerdict::Pass, Some((10, 1.0))));
     assert_eq!((perfect.estimate, perfect.undecided), (None, None));
     let few = decided(alone(vec![scored(1.0); 9]), 0);
-    assert_eq!((few.verdict, few.undecided), (Verdict::Inconclusive, Some(Undecided::CasesEnded)));
+    assert_eq!(
+        (few.verdict, few.undecided),
+        (GateVerdict::Inconclusive, Some(Undecided::CasesEnded))
+    );
     // Errors have no value, and one that comes first could have decided.
     let first = crate::case_order(3, 11)[0];
     let mut broken = vec![scored(1.0); 11];
@@ -282,7 +285,7 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
     let broken = decided(alone(broken), 3);
     assert_eq!(
         (broken.verdict, broken.undecided),
-        (Verdict::Inconclusive, Some(Undecided::Errors(1)))
+        (GateVerdict::Inconclusive, Some(Undecided::Errors(1)))
     );
     let nothing = decided(alone(vec![error(); 3]), 0);
     assert_eq!(nothing.undecided, Some(Undecided::NothingScored));
@@ -326,7 +329,7 @@ fn a_gate_that_asks_for_a_certificate_decides_by_the_corrected_rate() {
     assert_eq!((&labels.undecided, labels.needed()), (&Some(Undecided::TooFewLabels), None));
     // A mean is not corrected, and needs the certificate all the same.
     let mean = certified("check: mean >= 0.8", &holds, [93, 7]);
-    assert_eq!((mean.verdict, mean.raw), (Verdict::Pass, None));
+    assert_eq!((mean.verdict, mean.raw), (GateVerdict::Pass, None));
 }
 
 #[test]
@@ -349,13 +352,13 @@ fn without_a_certificate_that_holds_such_a_gate_never_decides() {
         ),
     ] {
         let result = certified("check: pass_rate >= 0.5", &holds, counts);
-        assert_eq!(result.verdict, Verdict::Inconclusive);
+        assert_eq!(result.verdict, GateVerdict::Inconclusive);
         assert!(result.to_string().contains(says), "{result}");
         assert!(result.undecided.unwrap().is_hopeless());
     }
     // The same without the condition.
     let counts = [vec![scored(1.0); 100], vec![]].concat();
-    assert_eq!(decided("check: pass_rate >= 0.5", alone(counts)).verdict, Verdict::Pass);
+    assert_eq!(decided("check: pass_rate >= 0.5", alone(counts)).verdict, GateVerdict::Pass);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn records_are_written_in_the_order_of_their_lines() {
     assert!(writer.flush().is_none());
     for (number, written) in [(2, 1), (1, 1), (0, 4)] {
         match number {
-            1 => writer.input_error(1, &input_error(2)),
+            1 => assert!(writer.input_error(1, &input_error(2))),
             _ => writer.conversation(number, &conversation(number)),
         }
         assert!(writer.flush().is_none());

@@ -17,6 +17,21 @@ pub fn write_offers(path: &Path, traces: usize) {
     write(path, traces, |_| "a quiet room near the old town");
 }
 
+/// Writes the same conversations, a document on each line.
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn write_offer_lines(path: &Path, traces: usize) {
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    for number in 0..traces {
+        let resource = trace(number, "a quiet room near the old town");
+        serde_json::to_writer(&mut file, &json!({"resourceSpans": [resource]})).unwrap();
+        file.write_all(b"\n").unwrap();
+    }
+    file.into_inner().unwrap();
+}
+
 /// Writes the same conversations with answers of other lengths, as another version of the agent gives them.
 ///
 /// # Panics

@@ -23,6 +23,7 @@ use super::{
     values::{CutOff, holds_message, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
+    conversation::attachment::Attachment,
     conversation::message::{Message, Part, have_blank, is_cut_json, parts_of_content, text_of},
     conversation::recorded::parse_json,
     json::{Object, Value, parse_literal},
@@ -409,10 +410,11 @@ fn message(fields: &Fields<'_>, side: Side) -> Message {
     if fields.values().any(|value| value.as_str() == Some(WITHHELD)) {
         parts.push(Part::Withheld);
     }
-    // A message has either; of one that has both, they say the same.
-    if !parts.iter().any(|part| matches!(part, Part::Text(_))) {
-        parts.extend(inner_objects(fields, "message.contents").values().map(content));
-    }
+    // A message has either; of one that has both, they say the same, but only one of them has attachments.
+    let has_text = parts.iter().any(|part| matches!(part, Part::Text(_)));
+    let contents = inner_objects(fields, "message.contents");
+    let contents = contents.values().map(content);
+    parts.extend(contents.filter(|part| !has_text || matches!(part, Part::Attachment(_))));
     if matches!(role, "tool" | "function") {
         let texts = [Message::new(role, parts)];
         let content = get("message.content").cloned();
@@ -449,7 +451,11 @@ fn content(fields: &Fields<'_>) -> Part {
     let text = fields.get("message_content.text").copied().filter(|text| !is_withheld(text));
     match fields.get("message_content.type").and_then(|kind| kind.as_str()) {
         None | Some("text") => Part::text(text),
-        Some(_) => Part::Other,
+        Some(kind) => {
+            let recorded = fields.iter().filter(|(_, value)| !is_withheld(value));
+            let attachment = Attachment::of_paths(kind, recorded.map(|(path, it)| (&**path, *it)));
+            attachment.map_or(Part::Other, |it| Part::Attachment(Box::new(it)))
+        }
     }
 }
 

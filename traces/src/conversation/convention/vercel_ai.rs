@@ -229,7 +229,7 @@ fn part(part: &Object) -> Part {
             let output = part.get("output").or_else(|| part.get("result")).map(response);
             Part::tool_response(part.get("toolCallId"), part.get("toolName"), output.as_ref())
         }
-        _ => Part::Other,
+        _ => Part::other(part),
     }
 }
 

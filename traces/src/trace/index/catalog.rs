@@ -144,7 +144,7 @@ impl Catalog {
         stamp: FileStamp,
         scanned: Scanned,
     ) -> Result<(usize, UnusableParts), LoadErrorKind> {
-        let Scanned { grammar, mut records, mut origins, lone_surrogates } = scanned;
+        let Scanned { grammar, mut records, mut origins, lone_surrogates, .. } = scanned;
         let unusable = records.take_unusable();
         let FileRecords { spans, mut logs } = records;
         let Records { mut ranges, span_ids, mut occurrences, mut warnings, .. } = spans;

@@ -29,7 +29,8 @@ pub(in crate::trace) fn decode(
     let input = Input { path, source: Source::Memory(text), expected };
     let (mut names, mut scopes) = (Interner::default(), IndexSet::new());
     let scanned = scan(&input, TrackedAttributes::default(), &mut names, &mut scopes)?;
-    let Scanned { grammar, mut records, origins, lone_surrogates } = scanned;
+    let Scanned { grammar, mut records, origins, lone_surrogates, is_bare_span } = scanned;
+    out.is_bare_span = is_bare_span;
     out.unusable.append(&records.take_unusable());
     let FileRecords { spans, logs } = records;
     let pieces = vec![(0, text.as_bytes())];

@@ -24,6 +24,8 @@ pub(super) struct Scanned {
     pub(super) records: FileRecords,
     pub(super) origins: Vec<Origin>,
     pub(super) lone_surrogates: usize,
+    /// Whether the text is one span, without a document or a list around it.
+    pub(super) is_bare_span: bool,
 }
 
 /// Scans a text.
@@ -43,8 +45,10 @@ pub(super) fn scan<'t>(
     }
     let length = input.length().map_err(LoadErrorKind::Read)?;
     let mut walk = Walk::new(input.scanner()?, (expected, length), tracked, names, scopes);
-    let (grammar, records) = match value(&mut walk, false).map(|(_, found)| found) {
-        Ok(Some(Root { grammar, records, .. })) => (grammar, records.checked()?),
+    let (grammar, is_bare_span, records) = match value(&mut walk, false).map(|(_, found)| found) {
+        Ok(Some(Root { grammar, is_bare_span, records })) => {
+            (grammar, is_bare_span, records.checked()?)
+        }
         Ok(None) if !expected.is_given => return Err(input.undetected(None)),
         Ok(None) if expected.otlp => return Err(LoadErrorKind::NotOtlp),
         Ok(None) => return Err(LoadErrorKind::NoJaegerData),
@@ -58,21 +62,21 @@ pub(super) fn scan<'t>(
                 // Invalid UTF-8 is reported before anything else.
                 input.scanner()?.drain()?;
             }
-            (Grammar::Otlp, records?)
+            (Grammar::Otlp, false, records?)
         }
     };
     let lone_surrogates = walk.scanner.lone_surrogates;
-    Ok(Scanned { grammar, records, origins: walk.origins, lone_surrogates })
+    Ok(Scanned { grammar, records, origins: walk.origins, lone_surrogates, is_bare_span })
 }
 
-/// Scans a text, or a line, that is one value. Returns true if it is blank instead, and what is in it if it is of one of the
-/// expected formats.
+/// Scans a text, or a line, that is one value. Returns true if a line is blank instead, and what is in it if it is of one of
+/// the expected formats.
 fn value(walk: &mut Walk<'_>, is_line: bool) -> Result<(bool, Option<Root>), Stop> {
     walk.scanner.begin()?;
     let found = match walk.scanner.peek()? {
         None if is_line => return Ok((true, None)),
         Some(b'{') => root(walk)?,
-        Some(b'[') if walk.expected.otlp && !is_line => span_list(walk)?.map(|spans| Root {
+        Some(b'[') if walk.expected.otlp => span_list(walk)?.map(|spans| Root {
             grammar: Grammar::Otlp,
             is_bare_span: false,
             records: FileRecords { spans, ..FileRecords::default() },

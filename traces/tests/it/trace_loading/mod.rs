@@ -132,6 +132,24 @@ fn lines_form_one_pool() {
 }
 
 #[test]
+fn a_line_may_be_an_array_of_spans() {
+    let array = |id: &str| {
+        format!(
+            r#"[{{"traceId": "t", "spanId": "{id}1"}}, {{"traceId": "{id}", "spanId": "{id}2"}}]"#
+        )
+    };
+    let text =
+        [array("a"), r#"{"traceId": "t", "spanId": "bare"}"#.to_owned(), array("b")].join("\n");
+    assert_eq!(shape(&from_text(&text)), [[3, 3, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0]]);
+    let part = format!("{}\n{}", array("a"), r#"[{"traceId": "t", "spanId": "x"}, 5]"#);
+    let file = load_text(&part, Path::new("t.json"), &formats(Some("otlp-json"))).unwrap();
+    assert_eq!(
+        file.unusable.to_string(),
+        "1 span left out: line 2: [1]: the span is an integer instead of an object"
+    );
+}
+
+#[test]
 fn spans_of_both_names_of_a_list_are_in_the_order_of_the_text() {
     let list = |key: &str, id: &str| {
         format!(r#""{key}": [{{"spans": [{{"traceId": "t", "spanId": "{id}"}}]}}]"#)

@@ -56,7 +56,11 @@ fn what_is_no_trace_file_is_refused() {
         ("{\"data\": []}", otlp, not_otlp),
         ("7", otlp, not_otlp),
         ("{\"spanId\": \"1\"}\n\n{\"spanId\": }", None, "line 3: invalid JSON"),
-        ("{\"spanId\": \"1\"}\n[]", None, "line 2: expected an OTLP export document or a span"),
+        (
+            "{\"spanId\": \"1\"}\n[]",
+            None,
+            "line 2: expected an OTLP export document, a span or an array of spans",
+        ),
         ("{\"resourceSpans\": 5}", None, "resourceSpans: expected an array, found an integer"),
         (
             "{\"batches\": [{}, {\"scopeSpans\": true}]}",

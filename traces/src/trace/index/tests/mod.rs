@@ -41,7 +41,7 @@ fn load(paths: &[PathBuf], formats: &TraceFormats) -> (Vec<Trace>, Vec<LoadError
     let (mut traces, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
         match load_file(path, formats) {
-            Ok(FileTraces { traces: found, unusable }) => {
+            Ok(FileTraces { traces: found, unusable, .. }) => {
                 errors.extend(LoadError::of_content(path, found.len(), unusable));
                 traces.extend(found);
             }
@@ -163,6 +163,9 @@ fn lines_and_blanks_and_broken_ends_read_the_same() {
         format!("{bare}\n{{\"a\": 1 \r\n{bare}"),
         format!("{bare}\n{{\"a\": \"x \r\n{bare}"),
         format!("{bare} {bare}"),
+        format!("[{bare}, {bare}]\n{bare}\n[{bare}]"),
+        format!("{bare}\n[{bare}, 5]"),
+        format!("{bare}\n[]"),
         format!("{bare}\n\u{a0}{bare}\u{2003}\n\u{b}\n{bare}"),
         format!("\u{a0}{bare}\n{bare}"),
         format!("{bare}\u{a0}"),

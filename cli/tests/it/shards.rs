@@ -1,0 +1,711 @@
+//! Shards of a run, and parts of runs that are reported together.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::{
+    fs,
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use evaluator_host::document::read_yaml;
+use evaluator_host::report::{
+    ConversationReport, Report,
+    run_file::{Digest, Golden, Header, InputError, RunWriter, read},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    run_file::sealed,
+    support::{Directory, Ran, all_output_formats, eval_set, trace},
+};
+
+/// A trace of one turn in a file of lines.
+fn line(id: &str, says: &str, attributes: &[(&str, &str)], session: Option<&str>) -> String {
+    let attribute =
+        |(key, value): (&str, &str)| json!({"key": key, "value": {"stringValue": value}});
+    let said = json!([{"role": "user", "parts": [{"type": "text", "content": says}]}]).to_string();
+    let own = [("gen_ai.operation.name", "chat"), ("gen_ai.input.messages", &*said)];
+    let own: Vec<Value> =
+        own.into_iter().chain(attributes.iter().copied()).map(attribute).collect();
+    let span = json!({
+        "traceId": id, "spanId": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "3000001", "attributes": own,
+    });
+    let session = session.map(|it| attribute(("agentevals.session_name", it)));
+    let resource = json!({"attributes": session.into_iter().collect::<Vec<_>>()});
+    let batch =
+        json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]});
+    format!("{batch}\n")
+}
+
+/// A directory with all that a share of the traces could judge in another way than the whole run: a named session that joins the
+/// others, copies of spans, spans of a trace in two files, a case that is not recorded, and a file that cannot be used.
+fn traps() -> Directory {
+    let directory = Directory::new();
+    let item = |value: &'static str| ("dataset.item", value);
+    let conversation = |id: &'static str| ("gen_ai.conversation.id", id);
+    let mut text = line("t0", "named", &[item("a")], Some("one"));
+    text += &line("t1", "first", &[conversation("c"), item("b")], None);
+    text += &line("t2", "second", &[conversation("c")], None);
+    for number in 3..9 {
+        text += &line(&format!("t{number}"), &format!("says {number}"), &[item("b")], None);
+    }
+    // Copies of three spans.
+    for number in [4, 7, 8] {
+        text += &line(&format!("t{number}"), &format!("says {number}"), &[item("b")], None);
+    }
+    directory.file("t.jsonl", text);
+    directory.file("five.json", fs::read_to_string(trace("i11_five_traces_plain")).unwrap());
+    directory.file("broken.json", "{\"resourceSpans\": [{\"scopeSpans\": 1}]}");
+    directory.script(
+        "scores",
+        r#"length=$(wc -c); echo "{\"score\": 0.$((length % 7)), \"details\": {\"length\": $length}}""#,
+    );
+    directory
+        .script("breaks", r#"case "$(cat)" in *'says 5'*) exit 7;; esac; echo '{"score": 1}'"#);
+    // It differs in the second of two repeats.
+    directory.script(
+        "moody",
+        r#"sum=$(cksum | tr -dc 0-9); if [ -e "seen.$sum" ]; then rm "seen.$sum"; echo '{"score": 0}'; else touch "seen.$sum"; echo '{"score": 1}'; fi"#,
+    );
+    directory.file(
+        "c.yaml",
+        "evaluators:\n\
+         - {name: scores, type: code, path: ./scores}\n\
+         - {name: breaks, type: code, path: ./breaks}\n\
+         - {name: moody, type: code, path: ./moody, repeat: 2}\n\
+         - {name: tool_trajectory_avg_score, type: builtin}\n",
+    );
+    directory
+}
+
+const TRACES: [&str; 3] = ["t.jsonl", "five.json", "broken.json"];
+
+/// Runs the traps, and saves the run in a file.
+fn run(directory: &Directory, file: &str, more: &[&str]) -> Ran {
+    let goldens = eval_set("library");
+    let options = ["-c", "c.yaml", "-e", &goldens, "--case-key", "dataset.item", "--jobs", "1"];
+    let saved = ["--save-run", file];
+    directory.run(&[&TRACES[..], &options, &saved, more].concat())
+}
+
+/// Runs all shards of the traps. Returns their files.
+fn shards(directory: &Directory, of: usize, more: &[&str]) -> Vec<String> {
+    let run = |number: usize| {
+        let (file, shard) = (format!("{number}-{of}.evalrun"), format!("{number}/{of}"));
+        let ran = run(directory, &file, &[&["--shard", &shard], more].concat());
+        let last = ran.exits(0).stderr.lines().last().unwrap().to_owned();
+        assert!(last.starts_with(&format!("PART {shard}: ")), "{last}");
+        assert!(
+            last.ends_with("nothing is decided before the parts are reported together"),
+            "{last}"
+        );
+        let text = directory.read(&file);
+        directory.file(&file, without_chance(&text));
+        file
+    };
+    (1..=of).map(run).collect()
+}
+
+/// A run file without what differs between two runs: durations, ids and times.
+fn without_chance(text: &str) -> String {
+    let line = |line: &str| {
+        let rest = line.split_once(',').unwrap().1;
+        let mut pieces = rest.split("\"duration_ns\":");
+        let mut same = pieces.next().unwrap().to_owned();
+        for piece in pieces {
+            same += "\"duration_ns\":1000000";
+            same += piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        }
+        for key in ["id", "started"] {
+            let start = format!("\"{key}\":\"");
+            if same.starts_with("\"kind\":\"header\"")
+                && let Some(at) = same.find(&start)
+            {
+                let from = at + start.len();
+                let until = from + same[from..].find('"').unwrap();
+                same.replace_range(from..until, "same");
+            }
+        }
+        sealed(&same)
+    };
+    text.lines().map(line).collect()
+}
+
+/// The report of files in every form, and the last lines on stderr.
+fn forms(
+    directory: &Directory,
+    files: &[String],
+    more: &[&str],
+) -> (Option<i32>, Vec<(String, String)>, String) {
+    let place = directory.join("forms");
+    drop(fs::remove_dir_all(&place));
+    fs::create_dir(&place).unwrap();
+    let outputs: Vec<String> = all_output_formats()
+        .flat_map(|form| ["-o".to_owned(), format!("{form}=forms/{form}")])
+        .collect();
+    let args: Vec<&str> = ["report"]
+        .into_iter()
+        .chain(files.iter().map(String::as_str))
+        .chain(outputs.iter().map(String::as_str))
+        .chain(more.iter().copied())
+        .collect();
+    let ran = directory.evaluator(&args);
+    let read = |form: &'static str| (form.to_owned(), directory.read(&format!("forms/{form}")));
+    (ran.code, all_output_formats().map(read).collect(), ran.stderr)
+}
+
+#[test]
+fn the_report_of_all_shards_is_that_of_one_run() {
+    let directory = traps();
+    for (more, numbers) in [
+        (&[][..], &[1, 2, 3, 4, 5, 6, 7][..]),
+        (&["--require-evaluated=0.5"], &[3]),
+        (&["--max-error-rate", "0.3", "--gate", "scores: mean >= 0.1"], &[4]),
+        (&["--group-by", "trace", "--transcripts", "all", "--by", "dataset.item"], &[3]),
+    ] {
+        run(&directory, "whole.evalrun", more);
+        let whole = without_chance(&directory.read("whole.evalrun"));
+        directory.file("r.evalrun", &whole);
+        let expected = forms(&directory, &["r.evalrun".to_owned()], &[]);
+        for of in numbers {
+            let files = shards(&directory, *of, more);
+            // In one file, which has the name of that of the whole run; in any order.
+            let texts: Vec<String> = files.iter().rev().map(|file| directory.read(file)).collect();
+            directory.file("r.evalrun", texts.concat());
+            let joined = forms(&directory, &["r.evalrun".to_owned()], &[]);
+            assert_eq!(joined.0, expected.0, "{of} {more:?}: {}", joined.2);
+            assert_eq!(joined.2, expected.2, "{of} {more:?}");
+            for ((form, text), (_, expected)) in joined.1.iter().zip(&expected.1) {
+                assert_eq!(text, expected, "{form} of {of} {more:?}");
+            }
+            // And in files of their own, some of them twice.
+            let twice = [&files[..], &files[..1], &files[..1]].concat();
+            let (code, found, stderr) = forms(&directory, &twice, &[]);
+            assert_eq!(code, expected.0, "{stderr}");
+            let json = |forms: &[(String, String)]| forms.iter().find(|it| it.0 == "json").cloned();
+            assert_eq!(json(&found), json(&expected.1), "{of} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stranger_is_not_compared_with_the_only_case_because_it_is_alone_in_its_shard() {
+    let directory = Directory::new();
+    directory.file("t.jsonl", line("t1", "hello", &[], None) + &line("t4", "other", &[], None));
+    let case = json!({"eval_id": "c", "conversation": [{
+        "user_content": {"parts": [{"text": "hello"}]}, "final_response": {"parts": [{"text": "hi"}]},
+    }]});
+    directory.file("e.json", json!({"eval_set_id": "e", "eval_cases": [case]}).to_string());
+    let args = ["t.jsonl", "-m", "response_match_score", "-e", "e.json", "--save-run"];
+    let outcomes = |ran: Ran| -> Vec<Value> {
+        let json = ran.json();
+        let traces = json["traces"].as_array().unwrap().iter();
+        traces
+            .map(|it| json!([it["trace_id"], it["eval_case_id"], it["metrics"][0]["outcome"]]))
+            .collect()
+    };
+    directory.run(&[&args[..], &["w.evalrun"]].concat());
+    let whole = outcomes(directory.evaluator(&["report", "w.evalrun", "-o", "json"]));
+    assert_eq!(whole[1][2], "not_evaluated", "{whole:?}");
+    for (file, shard) in [("1.evalrun", "1/2"), ("2.evalrun", "2/2")] {
+        directory.run(&[&args[..], &[file, "--shard", shard]].concat()).exits(0);
+    }
+    let parts = directory.evaluator(&["report", "2.evalrun", "1.evalrun", "-o", "json"]);
+    assert_eq!(outcomes(parts), whole);
+}
+
+#[test]
+fn what_looks_like_the_report_of_a_share_is_refused_before_anything_is_written() {
+    let directory = traps();
+    directory.file("f.yaml", directory.read("c.yaml") + "fail_fast: true\n");
+    directory.file("b.yaml", directory.read("c.yaml") + "baseline: b.evalrun\n");
+    directory.file("b.evalrun", "");
+    let shard = ["--shard", "1/3"];
+    let saved = ["--save-run", "p.evalrun"];
+    for (options, reason) in [
+        (&["--shard", "0/3", "--save-run", "p.evalrun"][..], "expected I/N"),
+        (&["--shard", "4/3", "--save-run", "p.evalrun"], "there is no shard 4 of 3"),
+        (&["--shard", "1/0", "--save-run", "p.evalrun"], "expected I/N"),
+        (&["--shard", "x", "--save-run", "p.evalrun"], "expected I/N"),
+        (&shard, "--save-run <FILE>"),
+        (&[&shard[..], &saved, &["-o", "json=o"]].concat(), "'--output"),
+        (
+            &[&shard[..], &saved, &["-o", "json", "--output-file", "o"]].concat(),
+            "--output-file <FILE>",
+        ),
+        (&[&shard[..], &saved, &["--emit-otel"]].concat(), "'--emit-otel'"),
+        (&[&shard[..], &saved, &["--fail-fast"]].concat(), "'--fail-fast'"),
+        (&[&shard[..], &saved, &["--until-decided"]].concat(), "'--until-decided'"),
+        (&[&shard[..], &saved, &["--baseline", "b.evalrun"]].concat(), "'--baseline"),
+        (&[&shard[..], &saved, &["-c", "f.yaml"]].concat(), "the key `fail_fast`"),
+        (&[&shard[..], &saved, &["-c", "b.yaml"]].concat(), "the key `baseline`"),
+    ] {
+        let config = if options.contains(&"-c") { &[][..] } else { &["-c", "c.yaml"] };
+        let ran = directory.run(&[&["t.jsonl"], config, options].concat());
+        assert_eq!(ran.code, Some(2), "{options:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(reason), "{options:?}: {}", ran.stderr);
+        for file in ["p.evalrun", "o"] {
+            assert!(!directory.join(file).exists(), "{options:?} wrote {file}");
+        }
+    }
+}
+
+#[test]
+fn a_shard_that_was_killed_goes_on_and_one_that_is_missing_is_named() {
+    let directory = traps();
+    let files = shards(&directory, 3, &[]);
+    let whole = forms(&directory, &files, &[]);
+    // Killed after its first two evaluations.
+    let killed = &files[1];
+    let text = directory.read(killed);
+    let kept: Vec<&str> = text.lines().take(3).collect();
+    directory.file(killed, kept.join("\n") + "\n");
+    let report = |files: &[&str]| directory.evaluator(&[&["report", "-o", "json"], files].concat());
+    let all: Vec<&str> = files.iter().map(String::as_str).collect();
+    let partial = report(&all).exits(3);
+    let json = partial.json();
+    let reason = format!("{killed} has no end line");
+    assert!(json["errors"].to_string().contains(&reason), "{}", json["errors"]);
+    assert_eq!(json["partial"], true);
+    run(&directory, killed, &["--shard", "2/3", "--resume"]).exits(0).says("PART 2/3: ");
+    directory.file(killed, without_chance(&directory.read(killed)));
+    let again = forms(&directory, &files, &[]);
+    let without_reused = |forms: &[(String, String)]| {
+        forms.iter().find(|(form, _)| form == "csv").map(|(_, text)| text.clone())
+    };
+    assert_eq!(without_reused(&again.1), without_reused(&whole.1));
+    for (given, missing) in [
+        (&all[..2], "shard 3/3 is missing"),
+        (&[all[0], all[2]], "shard 2/3 is missing"),
+        (&all[1..2], "shard 1/3 is missing"),
+    ] {
+        let ran = report(given).exits(3);
+        let json = ran.json();
+        assert!(json["errors"].to_string().contains(missing), "{}", json["errors"]);
+        assert_eq!(json["partial_reason"], "parts of the run are missing, or not known to be all");
+    }
+}
+
+/// The report as JSON of a changed set of parts, which is never green.
+fn broken(directory: &Directory, files: &[&str], reason: &str) -> Value {
+    let ran = directory.evaluator(&[&["report", "-o", "json"], files].concat());
+    let json = ran.exits(3).json();
+    assert!(json["errors"].to_string().contains(reason), "{reason}: {}", json["errors"]);
+    json
+}
+
+fn refused(directory: &Directory, args: &[&str], reason: &str) {
+    let ran = directory.evaluator(&[&["report", "-o", "json"], args].concat());
+    ran.exits(2).says(reason).reports_nothing();
+}
+
+#[test]
+fn each_damage_of_a_shard_is_named_with_its_file() {
+    let directory = traps();
+    let files = shards(&directory, 2, &[]);
+    let [first, second] = &files[..] else { panic!("{files:?}") };
+    let text = directory.read(second);
+    let lines: Vec<&str> = text.lines().collect();
+    let conversation =
+        lines.iter().position(|it| it.contains("\"kind\":\"conversation\"")).unwrap();
+    let without = |line: usize| {
+        let kept = lines.iter().enumerate().filter(|(place, _)| *place != line);
+        kept.map(|(_, line)| format!("{line}\n")).collect::<String>()
+    };
+    let changed = |from: &str, to: &str, is_sealed: bool| {
+        let line = lines[conversation].replacen(from, to, 1);
+        assert_ne!(line, lines[conversation]);
+        let line = match is_sealed {
+            true => sealed(line.split_once(',').unwrap().1),
+            false => format!("{line}\n"),
+        };
+        text.replace(&format!("{}\n", lines[conversation]), &line)
+    };
+    let number = conversation + 1;
+    for (text, reason) in [
+        (String::new(), "d.evalrun is empty".to_owned()),
+        (text[..text.len() - 9].to_owned(), format!("d.evalrun, line {}", lines.len())),
+        (without(lines.len() - 1), "d.evalrun has no end line".to_owned()),
+        (without(conversation), "d.evalrun: its conversations are not as many".to_owned()),
+        (changed("PASSED", "FAILED", false), format!("d.evalrun, line {number} (byte ")),
+        (changed("\"content\":\"", "\"content\":\"0", false), format!("d.evalrun, line {number}")),
+        (changed("\"turns\":1", "\"turns\":2", false), format!("d.evalrun, line {number}")),
+        (
+            changed("\"trace_id\":\"", "\"trace_id\":\"x", true),
+            // Of ids in other shards, half are.
+            "d.evalrun".to_owned(),
+        ),
+    ] {
+        directory.file("d.evalrun", text);
+        let json = broken(&directory, &[first, "d.evalrun"], &reason);
+        assert_eq!(json["partial"], true, "{reason}");
+        assert!(!json["traces"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn parts_of_other_runs_are_refused_with_the_first_difference() {
+    let directory = traps();
+    let shard = |file: &str, shard: &str, more: &[&str]| {
+        run(&directory, file, &[&["--shard", shard], more].concat()).exits(0);
+    };
+    shard("1.evalrun", "1/2", &[]);
+    shard("2-of-3.evalrun", "2/3", &[]);
+    shard("gate.evalrun", "2/2", &["--gate", "scores: mean >= 0.1"]);
+    shard("rate.evalrun", "2/2", &["--max-error-rate", "0.5"]);
+    run(&directory, "whole.evalrun", &[]);
+    directory
+        .file("c.yaml", directory.read("c.yaml").replace("./breaks}", "./breaks, timeout: 7}"));
+    shard("timeout.evalrun", "2/2", &[]);
+    directory.file("c.yaml", directory.read("c.yaml").replace(", timeout: 7", ""));
+    directory.file("t.jsonl", line("x", "x", &[], None) + &directory.read("t.jsonl"));
+    shard("inputs.evalrun", "2/2", &[]);
+    for (other, reason) in [
+        ("2-of-3.evalrun", "one is a shard of 2, the other of 3"),
+        ("gate.evalrun", "their gates differ"),
+        ("rate.evalrun", "`settings.max_error_rate` is 0.0 in the first and 0.5 in the second"),
+        ("whole.evalrun", "the first is a shard, the second is a whole run"),
+        ("timeout.evalrun", "`evaluators.breaks.settings.timeout` is \""),
+        ("inputs.evalrun", "they are shards of other traces"),
+    ] {
+        refused(&directory, &["1.evalrun", other], reason);
+    }
+    refused(&directory, &["1.evalrun", "--expect", "3"], "--expect and --eval-set are about parts");
+}
+
+#[test]
+fn another_environment_and_what_cannot_be_followed_are_warnings() {
+    let directory = traps();
+    let files = shards(&directory, 2, &[]);
+    let text = directory.read(&files[1]);
+    let (header, rest) = text.split_once('\n').unwrap();
+    let mut changed: Value = serde_json::from_str(header).unwrap();
+    let digest = Value::from("0".repeat(64));
+    changed["evaluators"][0]["environment"]["interpreter"] = digest;
+    changed["evaluators"][1]["fingerprint"] = Value::Null;
+    changed.as_object_mut().unwrap().remove("crc32");
+    // `kind` comes first.
+    let text = changed.to_string();
+    let body = format!(
+        "\"kind\":\"header\",{}",
+        text.replacen("\"kind\":\"header\",", "", 1).strip_prefix('{').unwrap()
+    );
+    directory.file("changed.evalrun", sealed(&body) + rest);
+    let ran = directory.evaluator(&["report", "-o", "json", &files[0], "changed.evalrun"]);
+    let warnings = ran.json()["warnings"].to_string();
+    for warning in [
+        "scores was not in the same environment in all parts: `interpreter` differs",
+        "breaks may not be the same in all parts: changes of it would not be noticed",
+    ] {
+        assert!(warnings.contains(warning), "{warnings}");
+    }
+}
+
+#[test]
+fn the_same_conversation_with_other_results_or_other_spans_is_shown_with_both_places() {
+    let directory = traps();
+    let files = shards(&directory, 2, &[]);
+    let text = directory.read(&files[0]);
+    let change = |from: &str, to: &str| {
+        let mut is_first = true;
+        let lines = text.lines().map(|line| {
+            if !line.contains("\"kind\":\"conversation\"") || !is_first || !line.contains(from) {
+                return format!("{line}\n");
+            }
+            is_first = false;
+            sealed(&line.split_once(',').unwrap().1.replacen(from, to, 1))
+        });
+        let changed: String = lines.collect();
+        assert_ne!(changed, text);
+        directory.file("other.evalrun", changed);
+    };
+    change("\"details\":{\"length\":", "\"details\":{\"length\":9");
+    let json = broken(
+        &directory,
+        &[&files[1], &files[0], "other.evalrun"],
+        " (1 turn); report one of the two",
+    );
+    let errors = json["errors"].to_string();
+    assert!(
+        errors.contains("1-2.evalrun, line ") && errors.contains("other.evalrun, line "),
+        "{errors}"
+    );
+    // The other order says the same.
+    let again = broken(&directory, &["other.evalrun", &files[0], &files[1]], "has other results");
+    assert_eq!(json["errors"], again["errors"]);
+    assert_eq!(json["traces"], again["traces"]);
+}
+
+/// Keeps what is written.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The part that a filter writes for these conversations of a run.
+fn filtered(run: &Report, numbers: &[usize], unusable: usize) -> Vec<u8> {
+    let out = Written::default();
+    let mut writer = RunWriter::stream(Box::new(out.clone()));
+    let header: Header = (**run.header.as_ref().unwrap()).clone();
+    let inputs = None;
+    writer.start(Header { conversations: 0, inputs, ..header });
+    for (line, number) in numbers.iter().enumerate() {
+        let mut conversation: ConversationReport = run.conversations.get(*number).unwrap().unwrap();
+        conversation.trace_file = None;
+        writer.conversation(line, &conversation);
+    }
+    for line in numbers.len()..numbers.len() + unusable {
+        let (error_type, message) = ("unreadable_line".to_owned(), "it is not JSON".to_owned());
+        let content = Digest::default();
+        writer.input_error(
+            line,
+            &InputError { line: line as u64 + 1, offset: 0, error_type, message, content },
+        );
+    }
+    let mut report = run.header.as_ref().unwrap().report.clone();
+    assert!(writer.finish(&mut report).is_none());
+    out.0.lock().unwrap().clone()
+}
+
+/// A directory with a whole run and its report.
+fn whole(more: &[&str]) -> (Directory, Report) {
+    let directory = traps();
+    run(&directory, "whole.evalrun", more);
+    directory.file("whole.evalrun", without_chance(&directory.read("whole.evalrun")));
+    let report = read(&[directory.join("whole.evalrun")], false).unwrap();
+    (directory, report)
+}
+
+#[test]
+fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
+    let (directory, run) = whole(&[]);
+    let all: Vec<usize> = (0..run.conversations.len()).collect();
+    let count = all.len();
+    let halves = [&all[..3], &all[3..]];
+    directory.file("a.evalrun", filtered(&run, halves[0], 0));
+    directory.file("b.evalrun", filtered(&run, halves[1], 0));
+    let report = |args: &[&str]| {
+        directory.evaluator(&[&["report", "-o", "json", "a.evalrun", "b.evalrun"], args].concat())
+    };
+    let sent = count.to_string();
+    let known = report(&["--expect", &sent]);
+    assert_eq!(known.json()["partial"], Value::Null);
+    // The unusable file of the run is no line.
+    let ids = known.json()["traces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["trace_id"].to_string())
+        .collect::<Vec<_>>();
+    assert!(ids.is_sorted() && ids.len() == count, "{ids:?}");
+    let any =
+        report(&["--expect", "any"]).says("parts that are missing are not noticed (--expect any)");
+    assert_eq!(any.stdout, known.stdout);
+    let unknown = report(&[]).exits(3);
+    assert!(
+        unknown.json()["errors"].to_string().contains("it is not known whether parts are missing")
+    );
+    for expected in [count - 1, count + 1] {
+        let expected = expected.to_string();
+        let json = report(&["--expect", &expected]).exits(3).json();
+        let reason = format!("the parts have read {count} lines, and {expected} were sent");
+        assert!(json["errors"].to_string().contains(&reason), "{}", json["errors"]);
+    }
+    // Parts of a job that was divided in another way overlap.
+    directory.file("c.evalrun", filtered(&run, &all[2..], 0));
+    let json = directory
+        .evaluator(&["report", "-o", "json", "a.evalrun", "c.evalrun", "--expect", &sent])
+        .exits(3)
+        .json();
+    assert!(json["errors"].to_string().contains("the parts have read"), "{}", json["errors"]);
+    // The same part twice is one, also under another name and joined.
+    directory.file(
+        "all.evalrun",
+        ["a", "b", "a"].map(|it| directory.read(&format!("{it}.evalrun"))).concat(),
+    );
+    let joined = directory.evaluator(&["merge", "-o", "json", "all.evalrun", "--expect", &sent]);
+    assert_eq!(joined.stdout, known.stdout);
+    joined.says("3 conversations were there several times with the same results, and counted once");
+    refused(
+        &directory,
+        &["a.evalrun", "whole.evalrun"],
+        "the first is a part of `pipe`, the second is a whole run",
+    );
+    refused(&directory, &["a.evalrun", "--expect", "x"], "expected the number of lines");
+}
+
+#[test]
+fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
+    let (directory, run) = whole(&[]);
+    let text = filtered(&run, &[0, 1, 2], 1);
+    directory.file("a.evalrun", &text);
+    let json =
+        broken(&directory, &["a.evalrun", "--expect", "4"], "cannot be used (unreadable_line)");
+    assert_eq!((json["traces"].as_array().unwrap().len(), &json["partial"]), (3, &Value::Null));
+    let text = String::from_utf8(text).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    directory.file("b.evalrun", lines[..3].join("\n") + "\n");
+    let json = broken(
+        &directory,
+        &["b.evalrun", "--expect", "2"],
+        "b.evalrun has no end line: a filter was killed",
+    );
+    assert_eq!(json["partial"], true);
+    // Without one of its lines.
+    directory.file("c.evalrun", [&lines[..1], &lines[2..]].concat().join("\n") + "\n");
+    broken(&directory, &["c.evalrun", "--expect", "4"], "its conversations are not as many");
+    let other = lines[1].replacen("\"turns\":1", "\"turns\":2", 1);
+    directory.file("d.evalrun", text.replace(lines[1], &other));
+    broken(&directory, &["d.evalrun", "--expect", "4"], "d.evalrun, line 2 (byte ");
+}
+
+#[test]
+fn halves_of_a_conversation_are_never_joined() {
+    let (directory, run) = whole(&[]);
+    let part = |file: &str, change: &dyn Fn(&mut ConversationReport)| {
+        let out = Written::default();
+        let mut writer = RunWriter::stream(Box::new(out.clone()));
+        let header: Header = (**run.header.as_ref().unwrap()).clone();
+        writer.start(Header { inputs: None, ..header });
+        let mut conversation = run.conversations.get(0).unwrap().unwrap();
+        change(&mut conversation);
+        writer.conversation(0, &conversation);
+        assert!(writer.finish(&mut Report::default()).is_none());
+        directory.file(file, out.0.lock().unwrap().clone());
+    };
+    part("a.evalrun", &|it| it.session = Some("s".into()));
+    part("b.evalrun", &|it| {
+        it.content = Some(Digest::default());
+        it.turns = 2;
+    });
+    let json = broken(
+        &directory,
+        &["a.evalrun", "b.evalrun", "--expect", "2"],
+        "with other spans in b.evalrun, line 2 (2 turns)",
+    );
+    assert!(
+        json["errors"].to_string().contains("a.evalrun, line 2 (1 turn)"),
+        "{}",
+        json["errors"]
+    );
+    part("c.evalrun", &|it| {
+        it.session = Some("s".into());
+        it.trace_id = "other".into();
+    });
+    let reason = "the traces of the conversation s are in a.evalrun, line 2 (1 turn) and c.evalrun, line 2 (1 turn)";
+    broken(&directory, &["c.evalrun", "a.evalrun", "--expect", "2"], reason);
+}
+
+#[test]
+fn required_cases_of_filters_need_their_eval_set() {
+    let (directory, run) = whole(&["--require-all-cases"]);
+    let all: Vec<usize> = (0..run.conversations.len()).collect();
+    directory.file("a.evalrun", filtered(&run, &all, 0));
+    let sent = all.len().to_string();
+    let args = ["a.evalrun", "--expect", &*sent];
+    refused(&directory, &args, "name the eval set of the run with --eval-set");
+    let goldens = eval_set("library");
+    let ran = directory.evaluator(&[&["report", "-o", "json", "-e", &goldens][..], &args].concat());
+    let whole = directory.evaluator(&["report", "-o", "json", "whole.evalrun"]).json();
+    assert_eq!(ran.json()["unrecorded_cases"], whole["unrecorded_cases"]);
+    directory.file("e.json", json!({"eval_set_id": "e", "eval_cases": []}).to_string());
+    refused(&directory, &[&["-e", "e.json"], &args[..]].concat(), "the eval set is not the one");
+}
+
+#[test]
+fn filters_without_input_change_nothing() {
+    let (directory, run) = whole(&[]);
+    let all: Vec<usize> = (0..run.conversations.len()).collect();
+    directory.file("a.evalrun", filtered(&run, &all, 0));
+    let out = Written::default();
+    let mut writer = RunWriter::stream(Box::new(out.clone()));
+    writer.start(Header::default());
+    assert!(writer.finish(&mut Report::default()).is_none());
+    directory.file("empty.evalrun", out.0.lock().unwrap().clone());
+    let sent = all.len().to_string();
+    let report = |files: &[&str]| {
+        directory.evaluator(&[&["report", "-o", "json", "--expect", &sent], files].concat())
+    };
+    let expected = report(&["a.evalrun"]).stdout;
+    assert_eq!(report(&["empty.evalrun", "a.evalrun", "empty.evalrun"]).stdout, expected);
+    assert_eq!(report(&["a.evalrun", "empty.evalrun"]).stdout, expected);
+    directory
+        .evaluator(&["report", "empty.evalrun", "--expect", "0"])
+        .exits(1)
+        .says("NOTHING EVALUATED");
+}
+
+#[test]
+fn a_whole_set_of_parts_is_a_baseline_and_an_incomplete_one_is_not() {
+    let directory = traps();
+    fs::remove_file(directory.join("broken.json")).unwrap();
+    let shard = |number: &str| {
+        let (file, shard) = (format!("{number}.evalrun"), format!("{number}/2"));
+        let args = [
+            "t.jsonl",
+            "five.json",
+            "--evaluator",
+            "./always",
+            "--save-run",
+            &file,
+            "--shard",
+            &shard,
+        ];
+        directory.run(&args).exits(0);
+    };
+    directory.script("always", "cat >/dev/null; echo '{\"score\": 1}'");
+    shard("1");
+    shard("2");
+    let update = ["--baseline", "b.evalrun", "--update-baseline"];
+    directory.evaluator(&[&["report", "1.evalrun"][..], &update].concat()).exits(3);
+    assert!(!directory.join("b.evalrun").exists());
+    directory.evaluator(&[&["report", "2.evalrun", "1.evalrun"][..], &update].concat()).exits(0);
+    let whole = directory.evaluator(&["report", "b.evalrun"]).exits(0);
+    let parts = directory.evaluator(&["report", "1.evalrun", "2.evalrun"]).exits(0);
+    assert_eq!(whole.stderr.lines().last(), parts.stderr.lines().last());
+    let claims = ["--baseline", "b.evalrun", "--no-regressions"];
+    directory.evaluator(&[&["report", "1.evalrun", "2.evalrun"][..], &claims].concat()).exits(0);
+    let golden = Golden::default();
+    assert_eq!(golden.digest(), golden.clone().without_cases().digest());
+}
+
+#[test]
+fn the_jobs_of_the_guide_are_red_without_one_of_the_shards() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guides/beyond-one-machine.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let block =
+        guide.split("```yaml\n# .github/workflows/agent.yml\non: pull_request\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    let workflow = Value::from(&read_yaml(block).unwrap().unwrap().to_json().unwrap());
+    let step = |job: &str| {
+        let steps = workflow["jobs"][job]["steps"].as_array().unwrap().iter();
+        let run = steps.filter_map(|step| step["run"].as_str()).next().unwrap().to_owned();
+        run.replacen("evaluator ", &format!("{} ", env!("CARGO_BIN_EXE_evaluator")), 1)
+    };
+    let directory = Directory::new();
+    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.file("eval_config.yaml", "evaluators: [{name: check, type: code, path: ./check}]\n");
+    for number in 0..9 {
+        directory
+            .file(&format!("traces/{number}.jsonl"), line(&format!("t{number}"), "x", &[], None));
+    }
+    directory.file("parts/.keep", "");
+    let shards = workflow["jobs"]["evaluate"]["strategy"]["matrix"]["i"].as_array().unwrap();
+    for shard in shards {
+        directory.sh(&step("evaluate").replace("${{ matrix.i }}", &shard.to_string())).exits(0);
+    }
+    directory.sh("mv part-*.evalrun parts");
+    directory.sh(&step("report")).exits(0).says("9 passed");
+    fs::remove_file(directory.join("parts/part-2.evalrun")).unwrap();
+    let ran = directory.sh(&step("report")).exits(3);
+    assert!(ran.stdout.contains("shard 2/4 is missing"), "{}", ran.stdout);
+}

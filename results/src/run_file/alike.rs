@@ -1,0 +1,134 @@
+//! Whether two parts are of one run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{EvaluatorEntry, Header, part::Part};
+
+/// The first difference between two parts; `None` if they are of one run.
+pub(super) fn difference(first: &Header, second: &Header) -> Option<String> {
+    if let Some(difference) = other_kind(first.part, second.part) {
+        return Some(difference);
+    }
+    // No plan contains what decides about the run as a whole.
+    if first.gates != second.gates {
+        return Some("their gates differ".to_owned());
+    }
+    if first.report.inconclusive != second.report.inconclusive {
+        return Some("undecided gates do not mean the same in both".to_owned());
+    }
+    if first.seed.is_some() || second.seed.is_some() {
+        // Which cases it has depends on their results, so no gate may count them with others.
+        return Some(
+            "one of them ends as soon as its gates are decided (`until_decided`)".to_owned(),
+        );
+    }
+    let is_same_plan = first.plan.is_some() && first.plan == second.plan;
+    let differing = || {
+        let none = first.plan.is_none() && second.plan.is_none();
+        let of_plan = || ("plan".to_owned(), json!(first.plan), json!(second.plan));
+        differing("", &measured(first), &measured(second)).or_else(|| (!none).then(of_plan))
+    };
+    if !is_same_plan && let Some((path, first, second)) = differing() {
+        let shown =
+            |value: Value| if value.is_object() { "there".to_owned() } else { value.to_string() };
+        let (first, second) = (shown(first), shown(second));
+        return Some(format!("`{path}` is {first} in the first and {second} in the second"));
+    }
+    let is_shard = matches!(first.part, Some(Part::Shard(_)));
+    let inputs = |header: &Header| (header.inputs, header.conversations);
+    if is_shard && inputs(first) != inputs(second) {
+        return Some(
+            "they are shards of other traces, or of the same traces in another order (`inputs`)"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+/// The difference between two parts that are not of one kind.
+pub(super) fn other_kind(first: Option<Part>, second: Option<Part>) -> Option<String> {
+    let shown = |part: Option<Part>| match part {
+        None => "a whole run",
+        Some(Part::Shard(_)) => "a shard",
+        Some(Part::Pipe { .. }) => "a part of `pipe`",
+    };
+    match (first, second) {
+        (Some(Part::Shard(first)), Some(Part::Shard(second))) if first.of != second.of => {
+            Some(format!("one is a shard of {}, the other of {}", first.of, second.of))
+        }
+        _ if shown(first) == shown(second) => None,
+        _ => Some(format!("the first is {}, the second is {}", shown(first), shown(second))),
+    }
+}
+
+/// What a run measures.
+fn measured(header: &Header) -> Value {
+    let Header { encoding, tool, settings, golden, evaluators, .. } = header;
+    let evaluators: BTreeMap<_, _> =
+        evaluators.iter().map(|it| (it.name.clone(), it.planned())).collect();
+    json!({
+        "encoding": encoding, "tool": tool, "settings": settings, "golden": golden,
+        "evaluators": evaluators,
+    })
+}
+
+/// Path and values of the first difference of two documents. A missing member is `null`.
+fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
+    match (first, second) {
+        (Value::Object(ours), Value::Object(theirs)) => {
+            let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+            let in_both =
+                |key: &str| differing(&format!("{path}.{key}"), &first[key], &second[key]);
+            keys.into_iter().find_map(|key| in_both(key))
+        }
+        _ if first == second => None,
+        _ => Some((path.trim_start_matches('.').to_owned(), first.clone(), second.clone())),
+    }
+}
+
+/// What differs between the machines that parts were evaluated on.
+#[derive(Debug, Default)]
+pub(super) struct Environments {
+    /// Names of what differs, by evaluator.
+    differing: BTreeMap<String, BTreeSet<String>>,
+    /// Evaluators whose changes would not be noticed.
+    unnoticed: BTreeSet<String>,
+}
+
+impl Environments {
+    /// Adds a part of the same plan as the first one.
+    pub(super) fn add(&mut self, first: &Header, part: &Header) {
+        for (one, other) in first.evaluators.iter().zip(&part.evaluators) {
+            let is_noticed = |it: &EvaluatorEntry| it.fingerprint.is_some();
+            if !is_noticed(one) || !is_noticed(other) {
+                self.unnoticed.insert(one.name.clone());
+            }
+            let (ours, theirs) = (&one.parts.environment, &other.parts.environment);
+            let names = ours.keys().chain(theirs.keys());
+            let names = names.filter(|name| ours.get(*name) != theirs.get(*name)).cloned();
+            let names: Vec<String> = names.collect();
+            if !names.is_empty() {
+                self.differing.entry(one.name.clone()).or_default().extend(names);
+            }
+        }
+    }
+
+    /// Warnings, each a sentence.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
+        let differing = self.differing.iter().map(|(evaluator, names)| {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!(
+                "{evaluator} was not in the same environment in all parts: {} differs",
+                names.join(", ")
+            )
+        });
+        let unnoticed = self.unnoticed.iter().map(|evaluator| {
+            format!(
+                "{evaluator} may not be the same in all parts: changes of it would not be noticed"
+            )
+        });
+        differing.chain(unnoticed)
+    }
+}

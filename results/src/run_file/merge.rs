@@ -1,0 +1,228 @@
+//! Reports of parts, and one of all of them.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    mem,
+};
+
+use evaluator_traces::trace::UnusableParts;
+
+use super::{
+    part::{InputError, Part},
+    scan::Segment,
+};
+use crate::{Partial, Report, digest::Digest};
+
+/// Number of errors of one kind that are named.
+const NAMED: usize = 10;
+
+/// What a part is known by: parts with the same identity are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Identity {
+    /// A whole run, by its place.
+    Run(usize),
+    Shard(u64),
+    /// A part that a filter wrote, by its sum.
+    Filter(Digest),
+    /// A part of a filter that did not end.
+    Unfinished,
+}
+
+/// The report of a part without its conversations.
+#[derive(Debug)]
+pub(super) struct PartReport {
+    pub(super) identity: Identity,
+    is_ended: bool,
+    report: Report,
+    /// Number of errors and warnings from before the first evaluation: all parts have those.
+    begun: [usize; 2],
+    read: u64,
+    input_errors: Vec<InputError>,
+}
+
+impl PartReport {
+    /// Takes the report of a part; `place` is that of a whole run.
+    pub(super) fn new(segment: &mut Segment, place: usize) -> Self {
+        let begun = &segment.header.report;
+        let end = segment.end.take();
+        let identity = match (segment.header.part, &end) {
+            (None, _) => Identity::Run(place),
+            (Some(Part::Shard(shard)), _) => Identity::Shard(shard.number),
+            (Some(Part::Pipe { .. }), Some(_)) => Identity::Filter(segment.sum),
+            (Some(Part::Pipe { .. }), None) => Identity::Unfinished,
+        };
+        let (is_ended, read) = (end.is_some(), end.as_ref().and_then(|end| end.read));
+        let unfinished = || Report { partial: Some(Partial::Unfinished), ..begun.clone() };
+        let report = end.map_or_else(unfinished, |end| end.report);
+        let known = |begun: &[String], all: &[String]| {
+            if all.starts_with(begun) { begun.len() } else { 0 }
+        };
+        Self {
+            begun: [known(&begun.errors, &report.errors), known(&begun.warnings, &report.warnings)],
+            identity,
+            is_ended,
+            report,
+            read: read.unwrap_or_default(),
+            input_errors: mem::take(&mut segment.input_errors),
+        }
+    }
+
+    /// Attributes by which the part is sliced.
+    pub(super) fn attributes(&self) -> &[String] {
+        &self.report.by
+    }
+
+    /// Text that decides between two parts with one identity.
+    fn key(&self) -> (bool, String) {
+        (!self.is_ended, serde_json::to_string(&self.report).unwrap_or_default())
+    }
+}
+
+/// What a set of parts amounts to.
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    pub(super) report: Report,
+    /// Lines that filters read.
+    pub(super) read: u64,
+    /// Number of different parts.
+    pub(super) parts: usize,
+    /// Numbers of the shards that are there, sorted.
+    shards: Vec<u64>,
+    /// Whether each part has its last line, and was not partial.
+    pub(super) is_ended: bool,
+}
+
+/// Returns the report of a set of parts.
+pub(super) fn merged(mut parts: Vec<PartReport>) -> Merged {
+    parts.sort_by(|one, other| {
+        one.identity.cmp(&other.identity).then_with(|| one.key().cmp(&other.key()))
+    });
+    parts.dedup_by(|next, kept| {
+        next.identity == kept.identity && next.identity != Identity::Unfinished
+    });
+    let mut merged = Merged { is_ended: true, parts: parts.len(), ..Merged::default() };
+    let mut first: Option<[Vec<String>; 2]> = None;
+    let mut input_errors = Vec::new();
+    for mut part in parts {
+        merged.read = merged.read.saturating_add(part.read);
+        merged.is_ended &= part.is_ended && part.report.partial.is_none();
+        if let Identity::Shard(number) = part.identity {
+            merged.shards.push(number);
+        }
+        let lines = mem::take(&mut part.input_errors).into_iter();
+        input_errors.extend(lines.map(|error| (error, part.identity)));
+        let Some(known) = &first else {
+            let Report { errors, warnings, .. } = &part.report;
+            let begun = [&errors[..part.begun[0]], &warnings[..part.begun[1]]];
+            first = Some(begun.map(<[String]>::to_vec));
+            merged.report = part.report;
+            continue;
+        };
+        if !matches!(part.identity, Identity::Run(_)) {
+            part.forget_begun(known);
+        }
+        merge(&mut merged.report, part.report);
+    }
+    input_errors.sort_by(|(one, _), (other, _)| {
+        (one.content, &one.message, one.line).cmp(&(other.content, &other.message, other.line))
+    });
+    merged.report.errors.extend(input_errors.iter().map(|(error, part)| sentence(error, *part)));
+    merged
+}
+
+impl PartReport {
+    /// Removes what was known before the first evaluation and is in the report of the first part.
+    fn forget_begun(&mut self, known: &[Vec<String>; 2]) {
+        let Report { errors, causes, warnings, left_out, .. } = &mut self.report;
+        *left_out = UnusableParts::default();
+        let is_new = |place: usize, text: &String, known: &[String], begun: usize| {
+            place >= begun || !known.contains(text)
+        };
+        let mut kept = 0;
+        let mut moved = BTreeMap::new();
+        let mut place = 0;
+        errors.retain(|error| {
+            let is_kept = is_new(place, error, &known[0], self.begun[0]);
+            if let (true, Some(cause)) = (is_kept, causes.remove(&place)) {
+                moved.insert(kept, cause);
+            }
+            kept += usize::from(is_kept);
+            place += 1;
+            is_kept
+        });
+        *causes = moved;
+        let mut places = 0..;
+        let begun = self.begun[1];
+        warnings.retain(|it| is_new(places.next().unwrap_or_default(), it, &known[1], begun));
+    }
+}
+
+/// The error of a run about a line of the input of a filter.
+fn sentence(error: &InputError, part: Identity) -> String {
+    let InputError { line, offset, message, error_type, .. } = error;
+    let part = match part {
+        Identity::Filter(sum) => format!(" of the part with the sum {}", &sum.to_string()[..12]),
+        _ => String::new(),
+    };
+    format!(
+        "Line {line} (byte {offset}) of the input{part} cannot be used ({error_type}): {message}"
+    )
+}
+
+/// Adds attributes, each once.
+pub(super) fn add_attributes(by: &mut Vec<String>, more: &[String]) {
+    for attribute in more {
+        if !by.contains(attribute) {
+            by.push(attribute.clone());
+        }
+    }
+}
+
+/// Adds the report of another part of the run.
+fn merge(report: &mut Report, part: Report) {
+    let errors = report.errors.len();
+    let behind = |(index, cause)| (errors.saturating_add(index), cause);
+    report.causes.extend(part.causes.into_iter().map(behind));
+    report.errors.extend(part.errors);
+    report.left_out.append(&part.left_out);
+    report.unusable_eval_set |= part.unusable_eval_set;
+    report.unsaved |= part.unsaved;
+    report.unreliable = report.unreliable.saturating_add(part.unreliable);
+    report.warnings.extend(part.warnings);
+    // A case is recorded if one of the parts has a recording.
+    let cases: HashSet<String> = part.unrecorded_cases.into_iter().collect();
+    report.unrecorded_cases.retain(|case| cases.contains(case));
+    let reused = [report.reused, part.reused];
+    let sum = reused.iter().flatten().fold(0_usize, |sum, count| sum.saturating_add(*count));
+    report.reused = reused.iter().any(Option::is_some).then_some(sum);
+    if let Some(judges) = part.judges
+        && let Some(cost) = report.judges.get_or_insert_default().append(judges)
+    {
+        report.warnings.push(format!("the cost of judges in one part, {cost}, is not added"));
+    }
+    report.partial = report.partial.or(part.partial);
+    report.grouping = report.grouping.or(part.grouping);
+    add_attributes(&mut report.by, &part.by);
+}
+
+impl Merged {
+    /// Returns a sentence for each range of shards that are missing.
+    pub(super) fn missing_shards(&self, of: u64) -> Vec<String> {
+        let before = std::iter::once(0).chain(self.shards.iter().copied());
+        let after = self.shards.iter().copied().chain([of.saturating_add(1)]);
+        let gaps = before.zip(after).filter(|(before, after)| before.saturating_add(1) < *after);
+        let gaps: Vec<(u64, u64)> = gaps.map(|(before, after)| (before + 1, after - 1)).collect();
+        let mut missing: Vec<String> = gaps
+            .iter()
+            .take(NAMED)
+            .map(|(first, last)| match first == last {
+                true => format!("shard {first}/{of} is missing"),
+                false => format!("shards {first}/{of} to {last}/{of} are missing"),
+            })
+            .collect();
+        if gaps.len() > NAMED {
+            missing.push("more shards are missing".to_owned());
+        }
+        missing
+    }
+}

@@ -1,0 +1,394 @@
+//! Reading the lines of saved runs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    fs::File,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io, mem,
+    path::Path,
+    sync::Arc,
+};
+
+use serde::de::IgnoredAny;
+
+use super::{
+    Damage, Header, RunFileError, Unusable, contradiction, file,
+    format::{self, EndRecord, EvaluationRecord, TranscriptRecord, kind},
+    part::{InputError, Part, add_conversation},
+    rows::{self, Row, RowId},
+    store::{Lines, Span, Store},
+};
+use crate::{
+    Collector, ConversationReport, Conversations, EvaluationReport, NOT_RUN, Report, Tally,
+    digest::Digest, run_warnings::Place,
+};
+
+/// Position of a line: its store, and the byte.
+pub(super) type Position = (u32, u64);
+
+/// Why a line is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeftOut {
+    /// A later line has the same number.
+    Superseded,
+    /// Another line has the same conversation with the same results.
+    Same,
+}
+
+/// What was found in all files so far.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) collector: Collector,
+    pub(super) rows: Vec<Row>,
+    /// Hashes of the sessions of conversations, and their positions.
+    pub(super) sessions: Vec<(u64, Position)>,
+    /// By the positions of conversations.
+    pub(super) transcripts: BTreeMap<Position, Span>,
+    /// Ids of the golden cases of conversations that filters read.
+    pub(super) cases: HashSet<Arc<str>>,
+    pub(super) left_out: HashMap<Position, LeftOut>,
+    /// Number of conversations in the files before.
+    before: usize,
+}
+
+/// The lines of a file from a header to the next one.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) header: Header,
+    /// Number of the line of the header.
+    first_line: usize,
+    pub(super) store: u32,
+    /// The first of its rows.
+    pub(super) first_row: usize,
+    pub(super) end: Option<EndRecord<Report>>,
+    pub(super) damage: Option<Damage>,
+    pub(super) conversations: usize,
+    pub(super) tally: Tally,
+    pub(super) sum: Digest,
+    pub(super) input_errors: Vec<InputError>,
+    /// Attributes that conversations have values of.
+    pub(super) labels: BTreeSet<String>,
+    /// By the numbers of conversations.
+    transcripts: BTreeMap<usize, Span>,
+    /// Evaluations of conversations that are not finished.
+    pending: BTreeMap<usize, Vec<Span>>,
+}
+
+/// Returns the error of a file that cannot be used.
+pub(super) fn unreadable(file: &Path, error: Unusable) -> RunFileError {
+    match error {
+        Unusable::Refused(error) => error,
+        Unusable::Failed(source) => RunFileError::Unreadable { file: file.to_owned(), source },
+    }
+}
+
+/// Opens a file, and reads its first line into the buffer. `None` without a whole header.
+fn open(path: &Path, buffer: &mut Vec<u8>) -> Result<Option<(Lines<File>, Header)>, Unusable> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
+    }
+    let mut lines = Lines::new(file);
+    match lines.next(buffer)? {
+        Some(first) if lines.end > first.length || !format::may_start(buffer) => {
+            let header = file::read_header(path, buffer)?;
+            Ok(Some((lines, header)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns true for a file that no version of this program writes as a run file.
+pub(super) fn is_foreign(file: &Path) -> bool {
+    matches!(open(file, &mut Vec::new()), Err(Unusable::Refused(RunFileError::Foreign { .. })))
+}
+
+impl Found {
+    pub(super) fn new(left_out: HashMap<Position, LeftOut>) -> Self {
+        Self {
+            collector: Collector::new(0, 0),
+            rows: Vec::new(),
+            sessions: Vec::new(),
+            transcripts: BTreeMap::new(),
+            cases: HashSet::new(),
+            left_out,
+            before: 0,
+        }
+    }
+
+    /// Reads a file. `each` takes its segments, each as soon as it is read. Returns false if it has no whole header: its run was
+    /// killed before.
+    pub(super) fn read(
+        &mut self,
+        path: &Path,
+        mut each: impl FnMut(&mut Self, Segment) -> Result<(), Unusable>,
+    ) -> Result<bool, Unusable> {
+        let mut buffer = Vec::new();
+        let Some((mut lines, header)) = open(path, &mut buffer)? else { return Ok(false) };
+        let store = self.collector.push_store(Store::closed(path)?);
+        let mut segment = self.start(header, lines.number, store);
+        while let Some(span) = lines.next(&mut buffer)? {
+            match format::open(&buffer) {
+                Ok(kind::HEADER) => {
+                    let header = file::read_header(path, &buffer)?;
+                    let next = self.start(header, lines.number, store);
+                    each(self, mem::replace(&mut segment, next))?;
+                    segment.first_row = self.rows.len();
+                }
+                opened => {
+                    if let Err(reason) = segment.line(self, opened, lines.number, span, &buffer) {
+                        Damage::add(&mut segment.damage, lines.number, span.start, reason);
+                    }
+                }
+            }
+        }
+        each(self, segment)?;
+        self.collector.end_part();
+        self.before = self.rows.len();
+        Ok(true)
+    }
+
+    fn start(&mut self, header: Header, first_line: usize, store: u32) -> Segment {
+        if self.rows.is_empty() {
+            self.collector.set_subjects(header.subjects());
+        }
+        Segment {
+            header,
+            first_line,
+            store,
+            first_row: self.rows.len(),
+            end: None,
+            damage: None,
+            conversations: 0,
+            tally: Tally::default(),
+            sum: Digest::default(),
+            input_errors: Vec::new(),
+            labels: BTreeSet::new(),
+            transcripts: BTreeMap::new(),
+            pending: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a conversation of a part.
+    fn add(&mut self, part: Option<Part>, row: Row, conversation: &ConversationReport) {
+        let is_of_filter = matches!(part, Some(Part::Pipe { .. }));
+        if let Some(session) = &conversation.session {
+            let mut hasher = DefaultHasher::new();
+            session.hash(&mut hasher);
+            self.sessions.push((hasher.finish(), (row.store, row.start)));
+        }
+        if let Some(case) = conversation.eval_case_id.as_ref().filter(|_| is_of_filter)
+            && !self.cases.contains(case)
+        {
+            self.cases.insert(Arc::clone(case));
+        }
+        let place = match part {
+            None => Place::Number(self.before.saturating_add(row.number)),
+            Some(Part::Shard(_)) => Place::Number(row.number),
+            Some(Part::Pipe { .. }) => Place::TraceId(Arc::clone(&conversation.trace_id)),
+        };
+        self.collector.count(&place, conversation);
+        if part.is_none() {
+            self.collector.add_values(row.number, conversation);
+        }
+        self.rows.push(row);
+    }
+
+    /// Returns all conversations, in the order of the run.
+    pub(super) fn finish(self, part: Option<Part>) -> Conversations {
+        let Self { mut collector, mut rows, transcripts, .. } = self;
+        match part {
+            None => rows.sort_unstable_by_key(|row| (row.store, row.number)),
+            Some(Part::Shard(_)) => rows.sort_unstable_by(|one, other| {
+                (one.number, &one.id, one.hash).cmp(&(other.number, &other.id, other.hash))
+            }),
+            Some(Part::Pipe { .. }) => rows
+                .sort_unstable_by(|one, other| (&one.id, one.hash).cmp(&(&other.id, other.hash))),
+        }
+        for row in rows {
+            let transcript = transcripts.get(&(row.store, row.start)).copied();
+            collector.push(row.store, (row.start, row.length), transcript);
+        }
+        collector.finish()
+    }
+}
+
+impl Segment {
+    /// Reads a line.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be used.
+    fn line(
+        &mut self,
+        found: &mut Found,
+        opened: Result<&str, &'static str>,
+        number: usize,
+        span: Span,
+        line: &[u8],
+    ) -> Result<(), &'static str> {
+        let is_behind_end = self.end.is_some();
+        match opened? {
+            kind::EVALUATION if number - self.first_line <= self.header.earlier => Ok(()),
+            kind::EVALUATION | kind::CONVERSATION | kind::INPUT_ERROR | kind::END
+                if is_behind_end =>
+            {
+                Err("it is behind the last line of its run")
+            }
+            kind::EVALUATION => {
+                let record: EvaluationRecord<IgnoredAny> = format::record(line)?;
+                self.pending.entry(record.number).or_default().push(span);
+                Ok(())
+            }
+            kind::CONVERSATION => self.conversation(found, span, line),
+            kind::TRANSCRIPT => {
+                let record: TranscriptRecord<'_> = format::record(line)?;
+                self.transcripts.insert(record.number, span);
+                Ok(())
+            }
+            kind::INPUT_ERROR => {
+                let error: InputError = format::record(line)?;
+                self.sum.add(&error.content);
+                self.input_errors.push(error);
+                Ok(())
+            }
+            kind::END => {
+                self.end = Some(format::record(line)?);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn conversation(
+        &mut self,
+        found: &mut Found,
+        span: Span,
+        line: &[u8],
+    ) -> Result<(), &'static str> {
+        let read = Collector::read(line);
+        let (number, conversation) = read.map_err(|_| "the record is malformed")?;
+        if let Some(contradiction) = contradiction::of_conversation(&conversation, &self.header) {
+            return Err(contradiction);
+        }
+        if let Some(Part::Shard(shard)) = self.header.part
+            && !shard.has(&conversation.trace_id)
+        {
+            return Err("its conversation is of another shard");
+        }
+        let position = (self.store, span.start);
+        let left_out = found.left_out.get(&position).copied();
+        if left_out == Some(LeftOut::Superseded) {
+            return Ok(());
+        }
+        self.pending.remove(&number);
+        self.conversations += 1;
+        conversation.evaluations.iter().for_each(|it| it.count_in(&mut self.tally));
+        if self.header.part.is_some() {
+            let content = conversation.content.as_ref();
+            add_conversation(&mut self.sum, &conversation.trace_id, content);
+        }
+        if conversation.labels.keys().any(|label| !self.labels.contains(label)) {
+            self.labels.extend(conversation.labels.keys().cloned());
+        }
+        if left_out.is_some() {
+            return Ok(());
+        }
+        if let Some(transcript) = self.transcripts.get(&number) {
+            found.transcripts.insert(position, *transcript);
+        }
+        let row = Row {
+            id: RowId::new(&conversation.trace_id),
+            number,
+            start: span.start,
+            length: u32::try_from(span.length).map_err(|_| "the line is too long")?,
+            store: self.store,
+            hash: rows::hash(line),
+        };
+        found.add(self.header.part, row, &conversation);
+        Ok(())
+    }
+
+    /// Adds conversations of which some evaluations are finished.
+    pub(super) fn add_unfinished(&mut self, found: &mut Found) -> io::Result<()> {
+        let pending = mem::take(&mut self.pending);
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let mut unfinished = Vec::new();
+        for (number, spans) in &pending {
+            let lines = spans.iter().map(|span| found.collector.line(self.store, *span));
+            let lines = lines.collect::<io::Result<Vec<_>>>()?;
+            unfinished.push((*number, unfinished_conversation(&self.header, &lines)?));
+        }
+        let store = found.collector.push_store(Store::new(usize::MAX));
+        for (number, conversation) in unfinished {
+            let (span, line) = found.collector.add_line(number, &conversation)?;
+            if found.left_out.contains_key(&(store, span.start)) {
+                continue;
+            }
+            let row = Row {
+                id: RowId::new(&conversation.trace_id),
+                number,
+                start: span.start,
+                length: u32::try_from(span.length).map_err(io::Error::other)?,
+                store,
+                hash: rows::hash(&line),
+            };
+            found.add(self.header.part, row, &conversation);
+        }
+        Ok(())
+    }
+
+    /// Returns the reason why the last line does not fit the others.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        let end = self.end.as_ref()?;
+        let is_partial = end.report.partial.is_some();
+        let is_part = self.header.part.is_some();
+        let counts = !is_partial && !is_part && self.header.conversations > 0;
+        if (end.conversations, end.tally) != (self.conversations, self.tally)
+            || counts && end.conversations != self.header.conversations
+        {
+            return Some("its conversations are not as many as its first and last line say");
+        }
+        if is_part && end.sum != Some(self.sum) {
+            return Some("its conversations are not those that its last line has the sum of");
+        }
+        let lines = (self.conversations + self.input_errors.len()) as u64;
+        let is_filter = matches!(self.header.part, Some(Part::Pipe { .. }));
+        let is_short = is_filter && end.read != Some(lines);
+        is_short.then_some("it does not have a record of each line that its last line counts")
+    }
+}
+
+/// The report of a conversation of which some evaluations are finished, from the lines of these.
+fn unfinished_conversation(header: &Header, lines: &[Vec<u8>]) -> io::Result<ConversationReport> {
+    let mut conversation = ConversationReport::new("".into());
+    let mut finished: BTreeMap<(String, u32), EvaluationReport> = BTreeMap::new();
+    for line in lines {
+        let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(line)?;
+        (conversation.trace_id, conversation.turns) = (record.trace_id, record.turns);
+        let entry = header.evaluators.iter().find(|it| it.name == record.evaluation.name);
+        let is_consistent =
+            entry.is_some_and(|it| contradiction::of_evaluation(&record.evaluation, it).is_none());
+        if !is_consistent {
+            continue;
+        }
+        let repeat = (record.evaluation.name.clone(), record.repeat);
+        finished.insert(repeat, record.evaluation);
+    }
+    let evaluations = header.evaluators.iter().map(|entry| {
+        let missing = || {
+            let mut missing = EvaluationReport::new(&entry.name);
+            missing.threshold = Some(entry.threshold);
+            missing.error = Some(format!("{} was not finished", entry.name));
+            missing.error_type = Some(NOT_RUN);
+            missing
+        };
+        let repeats = (0..entry.repeat.max(1))
+            .map(|repeat| finished.remove(&(entry.name.clone(), repeat)).unwrap_or_else(missing));
+        EvaluationReport::combine(repeats.collect())
+    });
+    conversation.evaluations = evaluations.collect();
+    Ok(conversation)
+}

@@ -1,0 +1,297 @@
+"""Evaluates conversations in a real Spark cluster, breaks parts of it, and compares with one machine.
+
+    python drive.py EVALUATOR DIRECTORY
+
+EVALUATOR is the command. DIRECTORY has an `eval_config.yaml` and gets everything that this writes. PySpark and Java have to be there. The
+cluster is one master and two workers on loopback, each in a process of its own.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyspark
+
+EVALUATOR, DIRECTORY = os.path.abspath(sys.argv[1]), Path(sys.argv[2]).resolve()
+HERE = Path(__file__).resolve().parent
+MODULE = HERE.parent.parent / "integrations" / "spark" / "evaluator_spark.py"
+HOME = os.path.dirname(pyspark.__file__)
+MASTER = "spark://127.0.0.1:17077"
+LINES, PARTITIONS = 240, 12
+# Seconds until something has to have happened.
+PATIENCE = 120
+
+sys.path.insert(0, str(MODULE.parent))
+os.environ.update(SPARK_HOME=HOME, SPARK_LOCAL_IP="127.0.0.1", SPARK_DAEMON_MEMORY="256m", PYSPARK_PYTHON=sys.executable)
+COMMAND = [EVALUATOR, "pipe", "-c", str(DIRECTORY / "eval_config.yaml"), "--group-by", "trace"]
+
+
+def span(number):
+    def messages(role, text):
+        return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
+
+    def attribute(key, text):
+        return {"key": key, "value": {"stringValue": text}}
+
+    def one(part, operation, more):
+        return {
+            "traceId": f"{number:032x}",
+            "spanId": f"{number * 10 + part:016x}",
+            "parentSpanId": "" if part == 0 else f"{number * 10:016x}",
+            "name": operation,
+            "startTimeUnixNano": str(number * 1000 + part),
+            "endTimeUnixNano": str(number * 1000 + 900 - part),
+            "attributes": [attribute("gen_ai.operation.name", operation), *more],
+        }
+
+    # A paragraph separator is no end of a line, and half of the answers have a number that nobody said.
+    answer = f"It costs {number % 2 and 5 or 7} euros.\u2029Bye."
+    said = [
+        attribute("gen_ai.input.messages", messages("user", f"I have 5 euros, number {number}.")),
+        attribute("gen_ai.output.messages", messages("assistant", answer)),
+    ]
+    return [one(0, "invoke_agent", said), one(1, "chat", said)]
+
+
+SPANS = [span(number) for number in range(1, LINES + 1)]
+TEXTS = [json.dumps(spans, ensure_ascii=False) for spans in SPANS]
+
+
+def wait(what, is_true):
+    until = time.monotonic() + PATIENCE
+    while not is_true():
+        if time.monotonic() > until:
+            raise AssertionError(f"waited in vain: {what}")
+        time.sleep(0.05)
+
+
+def processes(*words):
+    """Ids of the processes whose command line has all of these words."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if all(word in line for word in words) and int(entry.name) != os.getpid():
+                found.append(int(entry.name))
+    return found
+
+
+class Cluster:
+    def __init__(self):
+        self.started, self.number = [], 0
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def start(self):
+        self.spawn("Master", "--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080", ready="elected leader")
+        # Two names of one machine: Spark puts no second copy of a task on the same host.
+        self.workers = [self.worker("127.0.0.1"), self.worker("localhost")]
+
+    def spawn(self, role, *args, ready):
+        log = DIRECTORY / f"{role}-{len(self.started)}.log"
+        with open(log, "wb") as out:
+            command = [f"{HOME}/bin/spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}", *args]
+            process = subprocess.Popen(command, stdout=out, stderr=out, cwd=DIRECTORY)
+        self.started.append(process)
+        wait(f"{role}: {ready}", lambda: ready in log.read_text(errors="replace"))
+        return process
+
+    def worker(self, host):
+        self.number += 1
+        work = DIRECTORY / f"work-{self.number}"
+        args = ["--host", host, "--cores", "1", "--memory", "1g", "--work-dir", str(work)]
+        return self.spawn("Worker", *args, "--webui-port", str(18080 + self.number), MASTER, ready="Successfully registered")
+
+    def stop(self):
+        for process in reversed(self.started):
+            process.terminate()
+        for process in self.started:
+            process.wait()
+
+
+def records(rows):
+    return [json.loads(row) for row in rows]
+
+
+def scores(rows):
+    """Scores of each conversation, of which each has to be there once."""
+    found = {}
+    for record in records(rows):
+        if record["kind"] == "conversation":
+            conversation = record["conversation"]
+            evaluations = {it["name"]: it.get("score") for it in conversation["evaluations"] if it["name"] != "hangs"}
+            assert conversation["trace_id"] not in found, f"{conversation['trace_id']} is there twice"
+            found[conversation["trace_id"]] = evaluations
+        else:
+            assert record["kind"] in ("header", "end"), record
+    return found
+
+
+def main():
+    from pyspark.sql import SparkSession
+
+    (DIRECTORY / "asked").mkdir()
+    expected = scores(subprocess.run(COMMAND, input="\n".join(TEXTS).encode(), stdout=subprocess.PIPE, check=True).stdout.decode().rstrip("\n").split("\n"))
+    assert len(expected) == LINES and len({str(it) for it in expected.values()}) == 2, "the evaluators tell answers apart"
+    cluster = Cluster()
+    try:
+        spark = session(SparkSession.builder.master(MASTER).appName("evaluator"))
+        try:
+            spark.sparkContext.setLogLevel("ERROR")
+            spark.sparkContext.addPyFile(str(MODULE))
+            scenarios(spark, cluster, expected)
+        finally:
+            spark.stop()
+    finally:
+        cluster.stop()
+    wait("the end of all filters", lambda: not processes(EVALUATOR, "pipe"))
+    print("nothing was lost or counted twice, and no process is left")
+
+
+def session(builder):
+    for key, value in {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "200ms",
+        "spark.speculation.quantile": "0.5",
+        "spark.speculation.minTaskRuntime": "3s",
+        "spark.sql.shuffle.partitions": "6",
+        "spark.task.maxFailures": "8",
+    }.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def scenarios(spark, cluster, expected):
+    context = spark.sparkContext
+
+    def check(what, rows, wanted=expected):
+        assert scores(rows) == wanted, f"{what}: {len(scores(rows))} of {len(wanted)} conversations, or other scores"
+        print(f"{what}: as on one machine", flush=True)
+
+    from evaluator_spark import evaluate, evaluate_df, lines_of_spans
+
+    lines = context.parallelize(TEXTS, PARTITIONS)
+    parts = DIRECTORY / "parts"
+    evaluate(lines, COMMAND).saveAsTextFile(str(parts))
+    rows = [row for part in sorted(parts.glob("part-*")) for row in part.read_text().rstrip("\n").split("\n")]
+    check("no fault", rows)
+    report(parts)
+    check("data frame", [row.value for row in evaluate_df(spark.createDataFrame([(text,) for text in TEXTS], "line string"), "line", COMMAND).collect()])
+    check("empty partitions", evaluate(context.parallelize(TEXTS[:3], 6), COMMAND).collect(), dict(list(expected.items())[:3]))
+    skewed = lines.map(lambda text: (0 if len(text) % 5 else 1, text)).partitionBy(4).values()
+    check("skew", evaluate(skewed, COMMAND).collect())
+    # `PATH` is missing, too, so that there is no interpreter.
+    bare = DIRECTORY / "bare.yaml"
+    bare.write_text("".join(line for line in open(DIRECTORY / "eval_config.yaml") if ".py" not in line))
+    piped = context.parallelize(TEXTS, 2).pipe(" ".join([*COMMAND[:3], str(bare), *COMMAND[4:]]), env={}, checkCode=True)
+    compiled = {trace: {name: it[name] for name in it if name != "grounded_numbers"} for trace, it in expected.items()}
+    check("empty environment", piped.collect(), compiled)
+    shuffled = [(json.dumps(part),) for spans in SPANS for part in spans]
+    random.Random(1).shuffle(shuffled)
+    spans = lines_of_spans(spark.createDataFrame(shuffled, "span string").repartition(5), "span")
+    check("spans in random order", [row.value for row in evaluate_df(spans, "value", COMMAND).collect()])
+    early(lines, evaluate)
+    check("stuck task", evaluate(lines, stuck()).collect())
+    killed("executor", lambda: processes("CoarseGrainedExecutorBackend")[:1], lines, evaluate, check)
+
+    def worker():
+        victim = cluster.workers[1]
+        executors = [pid for pid in processes("CoarseGrainedExecutorBackend", "--hostname", "localhost")]
+        cluster.workers[1] = cluster.worker("localhost")
+        # The script of the worker has replaced itself by Java.
+        return [victim.pid, *executors]
+
+    killed("worker", worker, lines, evaluate, check)
+
+
+def report(parts):
+    """The parts together are the run, and a part that is missing is seen."""
+    command = [EVALUATOR, "report", *map(str, sorted(parts.glob("part-*"))), "--expect", str(LINES), "-o", "json"]
+    ended = subprocess.run(command, stdout=subprocess.PIPE)
+    traces = json.loads(ended.stdout)["traces"]
+    assert ended.returncode == 1 and len(traces) == LINES, f"exit code {ended.returncode}, {len(traces)} conversations"
+    command.pop(3)
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 3, "a missing part"
+    print("report of the parts: complete", flush=True)
+
+
+def stuck():
+    """The filter, with an evaluator that hangs the first time that it is asked."""
+    script = DIRECTORY / "hangs"
+    script.write_text(f"#!/bin/sh\nmkdir '{DIRECTORY}/first' 2>/dev/null && sleep 1000\ncat >/dev/null\necho '{{\"score\": 1}}'\n")
+    script.chmod(0o755)
+    config = DIRECTORY / "stuck.yaml"
+    entry = "  - {name: hangs, type: code, path: ./hangs, timeout: 1000}\n"
+    config.write_text((DIRECTORY / "eval_config.yaml").read_text() + entry)
+    return [*COMMAND[:3], str(config), *COMMAND[4:]]
+
+
+def waiting():
+    """The filter, which does not begin before it may."""
+    asked = DIRECTORY / "asked"
+    before = f'touch "{asked}/$$"; while [ ! -e "{asked}/go" ]; do sleep 0.05; done'
+    return ["/bin/sh", "-c", f"{before}; exec " + " ".join(f"'{word}'" for word in COMMAND)]
+
+
+def early(lines, evaluate):
+    """A filter that ends early and successfully makes the job fail."""
+    command = ["/bin/sh", "-c", f"head -n 3 | '{EVALUATOR}' pipe -c '{DIRECTORY}/eval_config.yaml' --group-by trace"]
+    try:
+        evaluate(lines, command).collect()
+    except Exception as error:
+        assert "lines, and" in str(error), error
+        print("filter that ends early: the job fails", flush=True)
+        return
+    raise AssertionError("a filter that ends early was not noticed")
+
+
+def killed(what, victims, lines, evaluate, check):
+    """Kills processes of the cluster while filters are running."""
+    import threading
+
+    asked = DIRECTORY / "asked"
+    for file in asked.iterdir():
+        file.unlink()
+    rows, failed = [], []
+
+    def work():
+        try:
+            rows.extend(evaluate(lines, waiting()).collect())
+        except BaseException as error:
+            failed.append(error)
+
+    job = threading.Thread(target=work)
+    job.start()
+    wait("the first filters", lambda: list(asked.iterdir()))
+    for pid in victims():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    (asked / "go").touch()
+    job.join()
+    assert not failed, failed
+    check(f"killed {what}", rows)
+
+
+if __name__ == "__main__":
+    # So that the cluster is stopped, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    main()
