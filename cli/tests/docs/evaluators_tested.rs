@@ -30,8 +30,9 @@ configuration, which says what each evaluator has to notice.
 - A dash means that no damage has to be noticed by itself.
 
 Not here: examples that are programs and ask a model themselves (`retrieval_precision`, `contextual_precision`), `cited_answer` for
-Agenta, which needs columns of a test set that conversations do not have, the template with typed settings, which is a package, and
-`raw.rs`, which is the basic template without the SDK.
+Agenta, which needs columns of a test set that conversations do not have, `expected_outcome` for AgentV, which needs an expected
+outcome that version 5 of AgentV does not send, the template with typed settings, which is a package, the template of TypeScript, which
+has the code of that of JavaScript and types, and `raw.rs`, which is the basic template without the SDK.
 
 ";
 
@@ -63,12 +64,11 @@ DOCS=overwrite cargo test -p evaluator-cli --test docs evaluators_tested:: -- --
 ";
 
 /// Templates that are one file, with the names that the configuration has.
-const TEMPLATES: [(&str, &str, &str); 5] = [
+const TEMPLATES: [(&str, &str, &str); 4] = [
     ("basic/src/main.rs", "basic", "basic.rs"),
     ("tool-trajectory/src/main.rs", "tool_trajectory", "tool_trajectory.rs"),
     ("python/{{crate_name}}.py", "python", "python.py"),
     ("javascript/{{crate_name}}.js", "javascript", "javascript.js"),
-    ("typescript/{{crate_name}}.ts", "typescript", "typescript.ts"),
 ];
 
 /// Returns the comments above the entries of a configuration, by their names.
