@@ -4,7 +4,7 @@
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, ChildStdout, Stdio},
     thread,
@@ -250,10 +250,19 @@ fn nothing_is_prepared_for_an_empty_stream() {
 fn nothing_is_written_if_an_evaluator_cannot_be_prepared() {
     let directory = directory();
     directory.file("broken.py", "");
+    for (name, first) in [("no_interpreter", "#!/no/such\n"), ("windows", "#!/bin/sh\r\n")] {
+        directory.script(name, "");
+        fs::write(directory.join(name), first).unwrap();
+    }
     let entry = |more: &str| format!("- {{name: broken, type: code, {more}}}\n");
     for (entry, problem) in [
         (entry("path: broken.py"), "`broken` cannot be prepared"),
         (entry("path: ./gone"), "gone, which does not exist"),
+        (
+            entry("path: ./no_interpreter"),
+            "no_interpreter: the file is there, but the interpreter named in its first line is not: /no/such",
+        ),
+        (entry("path: ./windows"), "save the file with Unix line ends"),
         (
             entry("path: ./scores, executor: sandbox, sandbox: {read: [gone]}"),
             "gone, which does not exist",

@@ -31,7 +31,7 @@ pub(super) type Position = (u32, u64);
 pub(super) enum LeftOut {
     /// A later line has the same number.
     Superseded,
-    /// Another line has the same conversation with the same results.
+    /// Another line has the same conversation with all its results.
     Same,
 }
 
@@ -58,6 +58,8 @@ pub(super) struct Segment {
     /// Number of the line of the header.
     first_line: usize,
     pub(super) store: u32,
+    /// Byte at which its header starts.
+    pub(super) start: u64,
     /// The first of its rows.
     pub(super) first_row: usize,
     pub(super) end: Option<EndRecord<Report>>,
@@ -126,12 +128,12 @@ impl Found {
         let mut buffer = Vec::new();
         let Some((mut lines, header)) = open(path, &mut buffer)? else { return Ok(false) };
         let store = self.collector.push_store(Store::closed(path)?);
-        let mut segment = self.start(header, lines.number, store);
+        let mut segment = self.start(header, lines.number, (store, 0));
         while let Some(span) = lines.next(&mut buffer)? {
             match format::open(&buffer) {
                 Ok(kind::HEADER) => {
                     let header = file::read_header(path, &buffer)?;
-                    let next = self.start(header, lines.number, store);
+                    let next = self.start(header, lines.number, (store, span.start));
                     each(self, mem::replace(&mut segment, next))?;
                     segment.first_row = self.rows.len();
                 }
@@ -148,7 +150,7 @@ impl Found {
         Ok(true)
     }
 
-    fn start(&mut self, header: Header, first_line: usize, store: u32) -> Segment {
+    fn start(&mut self, header: Header, first_line: usize, (store, start): Position) -> Segment {
         if self.rows.is_empty() {
             self.collector.set_subjects(header.subjects());
         }
@@ -156,6 +158,7 @@ impl Found {
             header,
             first_line,
             store,
+            start,
             first_row: self.rows.len(),
             end: None,
             damage: None,
