@@ -319,7 +319,7 @@ fn a_stop_signal_ends_it_at_once_without_an_end_line() {
         drop(stdin);
         evaluator_test_support::processes::assert_gone(&pid);
         assert_eq!(kinds(&ran.stdout), ["header", "1"]);
-        std::fs::remove_file(directory.join("waiting")).unwrap();
+        fs::remove_file(directory.join("waiting")).unwrap();
     }
 }
 

@@ -200,7 +200,7 @@ mod tests {
     fn conversation(letters: &str) -> ConversationReport {
         let mut conversation = ConversationReport::new("t".into());
         let evaluations = letters.chars().enumerate().map(|(place, letter)| {
-            let mut report = EvaluationReport::new(&format!("e{place}"));
+            let mut report = EvaluationReport::new(format!("e{place}"));
             report.error_type = match letter {
                 'c' => Some(CANCELLED),
                 '-' => Some(NOT_RUN),
