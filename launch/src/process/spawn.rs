@@ -23,7 +23,6 @@ use tokio::{
 };
 
 use super::{CommandSpec, SpawnError, os};
-use crate::environment::is_executable;
 
 /// Waits between attempts to start a file that is open for writing. A file that was just written may be open in a child
 /// that another thread has forked and that has not called exec yet.
@@ -108,19 +107,15 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
 }
 
 impl CommandSpec {
-    /// Returns the reason why the program cannot be started, as far as its file shows it: it does not exist, may not be executed, or
-    /// names an interpreter that does not exist.
+    /// Returns the reason why the program cannot be started, as far as its file shows it: it does not exist, or names an
+    /// interpreter that does not exist.
     #[must_use]
     pub fn start_problem(&self) -> Option<String> {
         let program = Path::new(&self.program);
         if !cfg!(unix) || !program.is_absolute() {
             return None;
         }
-        let error = if !program.exists() {
-            io::ErrorKind::NotFound
-        } else if !is_executable(program) {
-            io::ErrorKind::PermissionDenied
-        } else {
+        if program.exists() {
             let start = start_of(program);
             let line = start.split('\n').next().and_then(|line| line.strip_prefix("#!"))?;
             // A carriage return is part of the name.
@@ -129,9 +124,9 @@ impl CommandSpec {
             if !interpreter.is_absolute() || interpreter.exists() {
                 return None;
             }
-            io::ErrorKind::NotFound
-        };
-        Some(explain(&CommandSpec { cwd: None, ..self.clone() }, &io::Error::from(error)).reason)
+        }
+        let error = io::ErrorKind::NotFound.into();
+        Some(explain(&CommandSpec { cwd: None, ..self.clone() }, &error).reason)
     }
 }
 

@@ -8,7 +8,6 @@ use std::{
     io,
 };
 
-use super::merge::Identity;
 use crate::{CANCELLED, ConversationReport, EvaluationReport, NOT_RUN};
 
 /// A conversation in a file. There may be millions.
@@ -98,10 +97,10 @@ pub(super) struct Doubles {
 /// # Errors
 ///
 /// A record cannot be read.
-pub(super) fn doubles(
+pub(super) fn doubles<P: Ord>(
     rows: &mut [Row],
     mut read: impl FnMut(&Row) -> io::Result<ConversationReport>,
-    part_of: impl Fn(&Row) -> Identity,
+    part_of: impl Fn(&Row) -> P,
 ) -> io::Result<Doubles> {
     let key = |row: &Row| (row.hash, row.store, row.start);
     rows.sort_unstable_by(|one, other| one.id.cmp(&other.id).then(key(one).cmp(&key(other))));
@@ -115,7 +114,7 @@ pub(super) fn doubles(
         }
         // Those with the most results are kept.
         ordered.sort_by_key(|(missing, _)| *missing);
-        let mut kept: Vec<(&Row, BTreeSet<Identity>)> = Vec::new();
+        let mut kept: Vec<(&Row, BTreeSet<P>)> = Vec::new();
         let mut is_twice = false;
         for (missing, row) in ordered {
             let mut keeper = None;
@@ -238,7 +237,7 @@ mod tests {
                 let at = |row: &Row| records[usize::try_from(row.start).unwrap()];
                 let read = |row: &Row| Ok(conversation(at(row)));
                 let mut rows: Vec<Row> = (0..3).map(row).collect();
-                let found = doubles(&mut rows, read, |_| Identity::Shard(1)).unwrap();
+                let found = doubles(&mut rows, read, |_| 1).unwrap();
                 let gone: Vec<u64> = found.same.iter().map(|it| it.start).collect();
                 let left: Vec<&str> =
                     rows.iter().filter(|it| !gone.contains(&it.start)).map(at).collect();
