@@ -237,6 +237,33 @@ fn options_about_reports_and_policies_are_refused() {
 }
 
 #[test]
+fn a_further_trace_of_a_conversation_on_another_line_is_an_error() {
+    let directory = directory();
+    let joined = |other: u64| {
+        let spans = [span(1, Some("s"), "Hello"), span(other, Some("s"), "Again")];
+        format!("{}\n", json!(spans))
+    };
+    // A span that came late, without the name of its session.
+    let report = |input: String| {
+        let ran = pipe(&directory, &["--group-by", "conversation"], &input).exits(0);
+        directory.file("part.evalrun", &ran.stdout);
+        (
+            ran.stdout,
+            directory.evaluator(&["report", "-o", "json", "part.evalrun", "--expect", "2"]),
+        )
+    };
+    let (part, ran) = report([joined(2), line(2)].concat());
+    let ids = [1, 2].map(|it| format!("{it:032x}"));
+    assert_eq!(records(&part)[1]["conversation"]["traces"], json!(ids));
+    assert!(records(&part)[2]["conversation"].get("traces").is_none(), "{part}");
+    let errors = ran.exits(3).json()["errors"].to_string();
+    let reason = format!("trace {} is in the conversations of part.evalrun, line 2", ids[1]);
+    assert!(errors.contains(&reason), "{errors}");
+    let (_, ran) = report([joined(2), line(3)].concat());
+    assert_eq!(ran.json()["errors"], json!([]));
+}
+
+#[test]
 fn nothing_is_prepared_for_an_empty_stream() {
     let directory = directory();
     directory.file("c.yaml", "evaluators:\n- {name: broken, type: code, path: ./gone.rs}\n");

@@ -17,7 +17,7 @@ use super::{
     merge::{Identity, Merged, PartReport, add_attributes, merged},
     part::Part,
     rows::{self, Row},
-    scan::{Found, LeftOut, Position, Segment, is_foreign, unreadable},
+    scan::{Found, LeftOut, Position, Segment, hash_of, is_foreign, unreadable},
     store::Span,
 };
 use crate::{Collector, ConversationReport, Partial, RECORDED_ATTRIBUTES, Report, digest::Digest};
@@ -345,8 +345,46 @@ impl<'f> Fold<'f> {
             let more = doubles.different.len() - NAMED;
             conflicts.push(format!("{more} more conversations are there with different records"));
         }
-        conflicts.extend(self.divided_sessions()?);
+        let sessions = self.divided_sessions()?;
+        if sessions.is_empty() {
+            conflicts.extend(self.divided_traces()?);
+        }
+        conflicts.extend(sessions);
         Ok(conflicts)
+    }
+
+    /// Returns errors about further traces of conversations that are in other conversations, too.
+    fn divided_traces(&mut self) -> io::Result<Vec<String>> {
+        let mut traces = mem::take(&mut self.found.further_traces);
+        if traces.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = &self.found.rows;
+        traces.extend(rows.iter().map(|row| (hash_of(&row.id.to_string()), position(row))));
+        traces.sort_unstable();
+        let mut divided = Vec::new();
+        for pair in traces.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let row = |wanted: Position| rows.iter().find(|row| position(row) == wanted);
+            let (Some(one), Some(other)) = (row(pair[0].1), row(pair[1].1)) else { continue };
+            let ids = |row: &Row| -> io::Result<BTreeSet<Arc<str>>> {
+                let ConversationReport { trace_id, traces, .. } = self.conversation(row)?;
+                Ok(traces.into_iter().chain([trace_id]).collect())
+            };
+            let (own, others) = (ids(one)?, ids(other)?);
+            let shared = own.intersection(&others).find(|id| hash_of(id) == pair[0].0);
+            let Some(id) = shared.filter(|_| one.id != other.id) else { continue };
+            let mut places = [self.place(one)?, self.place(other)?];
+            places.sort();
+            let [first, second] = places;
+            divided.push(format!(
+                "trace {id} is in the conversations of {first} and {second}: evaluators have seen parts of it; group its spans before \
+                 they are evaluated"
+            ));
+            if divided.len() == NAMED {
+                break;
+            }
+        }
+        Ok(divided)
     }
 
     /// Returns errors about sessions whose traces are in several conversations.

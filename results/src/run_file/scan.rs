@@ -42,6 +42,8 @@ pub(super) struct Found {
     pub(super) rows: Vec<Row>,
     /// Hashes of the sessions of conversations, and their positions.
     pub(super) sessions: Vec<(u64, Position)>,
+    /// Hashes of the ids of further traces of conversations, and the positions of these.
+    pub(super) further_traces: Vec<(u64, Position)>,
     /// By the positions of conversations.
     pub(super) transcripts: BTreeMap<Position, Span>,
     /// Ids of the golden cases of conversations that filters read.
@@ -100,6 +102,13 @@ fn open(path: &Path, buffer: &mut Vec<u8>) -> Result<Option<(Lines<File>, Header
     }
 }
 
+/// Returns a hash of a text.
+pub(super) fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Returns true for a file that no version of this program writes as a run file.
 pub(super) fn is_foreign(file: &Path) -> bool {
     matches!(open(file, &mut Vec::new()), Err(Unusable::Refused(RunFileError::Foreign { .. })))
@@ -111,6 +120,7 @@ impl Found {
             collector: Collector::new(0, 0),
             rows: Vec::new(),
             sessions: Vec::new(),
+            further_traces: Vec::new(),
             transcripts: BTreeMap::new(),
             cases: HashSet::new(),
             left_out,
@@ -176,9 +186,10 @@ impl Found {
     fn add(&mut self, part: Option<Part>, row: Row, conversation: &ConversationReport) {
         let is_of_filter = matches!(part, Some(Part::Pipe { .. }));
         if let Some(session) = &conversation.session {
-            let mut hasher = DefaultHasher::new();
-            session.hash(&mut hasher);
-            self.sessions.push((hasher.finish(), (row.store, row.start)));
+            self.sessions.push((hash_of(session), (row.store, row.start)));
+        }
+        for id in conversation.traces.iter().filter(|id| **id != conversation.trace_id) {
+            self.further_traces.push((hash_of(id), (row.store, row.start)));
         }
         if let Some(case) = conversation.eval_case_id.as_ref().filter(|_| is_of_filter)
             && !self.cases.contains(case)
