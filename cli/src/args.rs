@@ -556,7 +556,8 @@ pub(crate) struct ReportArgs {
     /// they may be runs of two versions of an agent
     #[arg(long)]
     pub(crate) parts: bool,
-    /// Number of lines that were sent to `pipe`, whose parts must have read as many; or `any`: nothing that is missing is noticed
+    /// Number of lines that were sent to `pipe`, whose parts must have read as many, no line in two parts that
+    /// differ; or `any`: nothing that is missing is noticed
     #[arg(long, value_name = "N|any", value_parser = expected)]
     pub(crate) expect: Option<Expect>,
     /// Eval set of the parts of `pipe`, which do not have the ids of its cases

@@ -153,6 +153,9 @@ impl TraceFile {
     }
 }
 
+/// How each line begins, without white space.
+const BEGINNING: &[u8] = b"{\"resourceSpans\":";
+
 /// Adds the lines of a file to the conversations. Returns the end of its last line, and the number of bytes behind it, which
 /// are removed.
 fn restore(
@@ -190,6 +193,12 @@ fn restore(
         read.iter().for_each(|line| conversations.add(line, Piece { start, length }, now));
         file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(b"\n")).map_err(system)?;
         return Ok((start + u64::from(length) + 1, 0));
+    }
+    // What another program has written is not removed.
+    let rest = line.iter().filter(|byte| !byte.is_ascii_whitespace());
+    if !rest.zip(BEGINNING).all(|(byte, expected)| byte == expected) {
+        let reason = "it is no OTLP export document, and has no line feed".to_owned();
+        return Err(FileError::NotOtlp { file: path.to_owned(), line: number, reason });
     }
     file.set_len(start).map_err(system)?;
     Ok((start, line.len() as u64))
@@ -345,9 +354,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.jsonl");
         for (content, expected_cut, kept) in [
-            (format!("{ONE}\n{}", &TWO[..9]), 9, format!("{ONE}\n")),
+            (format!("{ONE}\n{{\"resource"), 10, format!("{ONE}\n")),
             (format!("{ONE}\n{TWO}"), 0, format!("{ONE}\n{TWO}\n")),
-            (format!("{ONE}\n\u{e9}"), 2, format!("{ONE}\n")),
+            (format!("{ONE}\n{{\"resourceSpans\": [\u{e9}"), 21, format!("{ONE}\n")),
             ("{".to_owned(), 1, String::new()),
         ] {
             fs::write(&path, &content).unwrap();
@@ -369,6 +378,13 @@ mod tests {
             error.ends_with("t.jsonl, line 3, is not OTLP: no id; name another file"),
             "{error}"
         );
+        // A last line without a line feed, too: it is kept.
+        for content in ["my notes", "version: 1", "{\"data\": [", "\u{e9}"] {
+            fs::write(&path, content).unwrap();
+            let error = open(&path).unwrap_err().to_string();
+            assert!(error.contains("t.jsonl, line 1, is not OTLP: "), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
         fs::write(&path, "").unwrap();
         let (_file, _) = open(&path).unwrap();
         let error = open(&path).unwrap_err().to_string();

@@ -51,7 +51,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// The spans cannot be written as JSON.
+    /// The spans cannot be written as JSON, or cannot be read from it.
     pub(crate) fn of(mut request: Request) -> Result<Self, serde_json::Error> {
         let (mut parts, mut rejected) = (IndexMap::<TraceId, Part>::new(), 0);
         for (of_resource, resource) in request.resource_spans.iter_mut().enumerate() {
@@ -69,7 +69,10 @@ impl Lines {
             }
         }
         let line = |(trace, Part { request, has_root, .. })| {
-            Ok(Line { trace, has_root, text: serde_json::to_vec(&request)?, session: None })
+            let text = serde_json::to_vec(&request)?;
+            // Values may be nested deeper than they can be read again.
+            serde_json::from_slice::<Request>(&text)?;
+            Ok(Line { trace, has_root, text, session: None })
         };
         let lines = parts.into_iter().map(line).collect::<Result<_, _>>()?;
         Ok(Self { lines, rejected })

@@ -75,6 +75,8 @@ pub(crate) struct Conversations {
     others: BTreeSet<(Instant, u32)>,
     /// Finished conversations that nobody took yet.
     finished: VecDeque<u32>,
+    /// Number of those that were taken before they became a part of another one.
+    split: usize,
 }
 
 #[derive(Debug)]
@@ -107,12 +109,18 @@ impl Conversations {
             ended: BTreeSet::new(),
             others: BTreeSet::new(),
             finished: VecDeque::new(),
+            split: 0,
         }
     }
 
     /// Returns the number of conversations that were not taken since their last spans.
     pub(crate) fn open(&self) -> usize {
         self.ended.len() + self.others.len() + self.finished.len()
+    }
+
+    /// Returns the number of conversations that were taken, and then became a part of another one by a name that came late.
+    pub(crate) fn split(&self) -> usize {
+        self.split
     }
 
     /// Returns the index of the conversation of a trace.
@@ -221,6 +229,7 @@ impl Conversations {
         self.forget(index);
         let Some(joined) = self.all.get_mut(index as usize) else { return known };
         joined.state = State::Joined(known);
+        self.split += usize::from(joined.taken > 0);
         let (pieces, has_root) = (std::mem::take(&mut joined.pieces), joined.has_root);
         if let Some(conversation) = self.all.get_mut(known as usize) {
             conversation.pieces.extend(pieces);
@@ -397,6 +406,11 @@ mod tests {
         assert_eq!(all.finished(600), [(vec![0], 0), (vec![1], 0)]);
         all.add(1, false, Some("a"), 601);
         assert_eq!(all.finished(1201), [(vec![1, 0, 2], 1)]);
+        assert_eq!(
+            all.conversations.split(),
+            1,
+            "what was judged of it is no conversation any more"
+        );
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub struct Received {
     pub report: Report,
     /// Number of conversations whose spans are in the trace file, and that were not finished.
     pub open: usize,
+    /// Number of traces that were judged before the name of their session came: their results are in the run file and count no
+    /// more, so that the run file is partial.
+    pub split: usize,
     /// Number of conversations that were judged again.
     pub again: usize,
     /// Whether all requests were answered.
@@ -121,11 +124,14 @@ impl Receiver {
             report
         };
         let (ended, again, report) = tokio::join!(serving, feeding, judging);
-        let open = shared.lock().open();
+        let (open, split) = {
+            let conversations = shared.lock();
+            (conversations.open(), conversations.split())
+        };
         if let Some(app) = Arc::into_inner(app) {
             app.file.close();
         }
-        Received { report, open, again, ended }
+        Received { report, open, split, again, ended }
     }
 }
 
@@ -292,6 +298,7 @@ impl ConversationStream for Arrivals {
     }
 
     fn unfinished(&self) -> usize {
-        self.shared.lock().open()
+        let conversations = self.shared.lock();
+        conversations.open() + conversations.split()
     }
 }

@@ -543,6 +543,8 @@ struct Line<E, P> {
     dropped_copies: usize,
     session: Option<Arc<str>>,
     #[serde(default)]
+    traces: Vec<Arc<str>>,
+    #[serde(default)]
     several_values: Vec<String>,
     prompt: Option<Arc<str>>,
     turns: usize,
@@ -568,6 +570,7 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
             content: self.content,
             dropped_copies: self.dropped_copies,
             session: self.session,
+            traces: self.traces,
             several_values: self.several_values,
             prompt: self.prompt,
             turns: self.turns,

@@ -154,6 +154,9 @@ pub struct ConversationReport {
     /// What joins the traces of the conversation, if they were grouped before the run, which read one conversation a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
+    /// Ids of the traces that it joins, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<Arc<str>>,
     /// Those of the attributes that identify cases and clusters that have several values; the first one counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub several_values: Vec<String>,

@@ -138,7 +138,7 @@ fn remark(remark: Remark) {
 
 /// Writes the last lines. Returns the exit code.
 fn finish(received: &Received, args: &ReceiveArgs) -> Result<u8, u8> {
-    let Received { report, open, again, ended, .. } = received;
+    let Received { report, open, split, again, ended, .. } = received;
     if let Some(refusal) = &report.refusal {
         return Err(unusable(refusal));
     }
@@ -155,6 +155,15 @@ fn finish(received: &Received, args: &ReceiveArgs) -> Result<u8, u8> {
         0 => String::new(),
         open => format!("; {} not finished", render::counted(*open as u64, "conversation")),
     };
+    if *split > 0 {
+        render::warning(&format!(
+            "{} judged before their sessions were named, and have results that do not count; `evaluator run {} --resume --save-run {}` \
+             judges the conversations as a whole",
+            render::counted(*split as u64, "trace"),
+            args.traces.display(),
+            args.save_run.display()
+        ));
+    }
     render::note(&format!(
         "{judged} judged{again}{open}; nothing is decided before `evaluator report {}`",
         args.save_run.display()

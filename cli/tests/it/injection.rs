@@ -76,7 +76,13 @@ fn is_harmless(form: &str, text: &str) {
         }
     }
     let is_unsafe = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2028}".contains(c);
-    assert!(!text.contains(is_unsafe), "{form}: {text:?}");
+    // The script of the page is indented by tabs.
+    let indented = text.lines().map(|line| match form {
+        "html" => line.trim_start_matches('\t'),
+        _ => line,
+    });
+    let found: Vec<&str> = indented.filter(|line| line.contains(is_unsafe)).collect();
+    assert!(found.is_empty(), "{form}: {found:?}");
 }
 
 #[test]

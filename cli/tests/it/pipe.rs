@@ -4,7 +4,7 @@
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, ChildStdout, Stdio},
     thread,
@@ -237,6 +237,33 @@ fn options_about_reports_and_policies_are_refused() {
 }
 
 #[test]
+fn a_further_trace_of_a_conversation_on_another_line_is_an_error() {
+    let directory = directory();
+    let joined = |other: u64| {
+        let spans = [span(1, Some("s"), "Hello"), span(other, Some("s"), "Again")];
+        format!("{}\n", json!(spans))
+    };
+    // A span that came late, without the name of its session.
+    let report = |input: String| {
+        let ran = pipe(&directory, &["--group-by", "conversation"], &input).exits(0);
+        directory.file("part.evalrun", &ran.stdout);
+        (
+            ran.stdout,
+            directory.evaluator(&["report", "-o", "json", "part.evalrun", "--expect", "2"]),
+        )
+    };
+    let (part, ran) = report([joined(2), line(2)].concat());
+    let ids = [1, 2].map(|it| format!("{it:032x}"));
+    assert_eq!(records(&part)[1]["conversation"]["traces"], json!(ids));
+    assert!(records(&part)[2]["conversation"].get("traces").is_none(), "{part}");
+    let errors = ran.exits(3).json()["errors"].to_string();
+    let reason = format!("trace {} is in the conversations of part.evalrun, line 2", ids[1]);
+    assert!(errors.contains(&reason), "{errors}");
+    let (_, ran) = report([joined(2), line(3)].concat());
+    assert_eq!(ran.json()["errors"], json!([]));
+}
+
+#[test]
 fn nothing_is_prepared_for_an_empty_stream() {
     let directory = directory();
     directory.file("c.yaml", "evaluators:\n- {name: broken, type: code, path: ./gone.rs}\n");
@@ -250,10 +277,19 @@ fn nothing_is_prepared_for_an_empty_stream() {
 fn nothing_is_written_if_an_evaluator_cannot_be_prepared() {
     let directory = directory();
     directory.file("broken.py", "");
+    for (name, first) in [("no_interpreter", "#!/no/such\n"), ("windows", "#!/bin/sh\r\n")] {
+        directory.script(name, "");
+        fs::write(directory.join(name), first).unwrap();
+    }
     let entry = |more: &str| format!("- {{name: broken, type: code, {more}}}\n");
     for (entry, problem) in [
         (entry("path: broken.py"), "`broken` cannot be prepared"),
         (entry("path: ./gone"), "gone, which does not exist"),
+        (
+            entry("path: ./no_interpreter"),
+            "no_interpreter: the file is there, but the interpreter named in its first line is not: /no/such",
+        ),
+        (entry("path: ./windows"), "save the file with Unix line ends"),
         (
             entry("path: ./scores, executor: sandbox, sandbox: {read: [gone]}"),
             "gone, which does not exist",
@@ -310,7 +346,7 @@ fn a_stop_signal_ends_it_at_once_without_an_end_line() {
         drop(stdin);
         evaluator_test_support::processes::assert_gone(&pid);
         assert_eq!(kinds(&ran.stdout), ["header", "1"]);
-        std::fs::remove_file(directory.join("waiting")).unwrap();
+        fs::remove_file(directory.join("waiting")).unwrap();
     }
 }
 

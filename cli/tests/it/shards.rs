@@ -12,6 +12,7 @@ use evaluator_host::report::{
     ConversationReport, Report,
     run_file::{Digest, Golden, Header, InputError, RunWriter, read},
 };
+use evaluator_test_support::processes::{signal, wait_for_line};
 use serde_json::{Value, json};
 
 use crate::{
@@ -286,6 +287,42 @@ fn a_shard_that_was_killed_goes_on_and_one_that_is_missing_is_named() {
     }
 }
 
+#[test]
+fn a_shard_that_was_cancelled_gives_way_to_its_repeat() {
+    let directory = Directory::new();
+    let lines: String = (0..8).map(|it| line(&format!("t{it}"), "hello", &[], None)).collect();
+    directory.file("t.jsonl", lines);
+    // The third evaluation waits.
+    directory.script(
+        "scores",
+        r#"cat >/dev/null; echo >>asked; if [ "$(wc -l <asked)" = 3 ] && [ ! -e go ]; then echo $$ >waiting; sleep 600; fi; echo '{"score": 1}'"#,
+    );
+    directory.file("c.yaml", "evaluators:\n- {name: scores, type: code, path: ./scores}\n");
+    let args = |file: &'static str| {
+        ["t.jsonl", "-c", "c.yaml", "--jobs", "1", "--shard", "1/1", "--save-run", file]
+    };
+    let mut child =
+        directory.command(&[&["run"], &args("cancelled.evalrun")[..]].concat()).spawn().unwrap();
+    wait_for_line(&directory.join("waiting"));
+    assert!(signal("TERM", &child.id().to_string()));
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    directory.file("go", "");
+    directory.run(&args("whole.evalrun")).exits(0);
+    let whole = forms(&directory, &["whole.evalrun".to_owned()], &[]);
+    assert_eq!(whole.0, Some(0));
+    for files in [["cancelled.evalrun", "whole.evalrun"], ["whole.evalrun", "cancelled.evalrun"]] {
+        let both = forms(&directory, &files.map(str::to_owned), &[]);
+        assert_eq!(both.0, Some(0), "{}", both.2);
+        let cases = |forms: &[(String, String)]| {
+            forms.iter().find(|it| it.0 == "junit").unwrap().1.matches("<testcase").count()
+        };
+        assert_eq!(cases(&both.1), cases(&whole.1));
+        assert!(both.2.contains("2 conversations were there several times"), "{}", both.2);
+    }
+    let alone = directory.evaluator(&["report", "-o", "json", "cancelled.evalrun"]).exits(3);
+    assert_eq!(alone.json()["partial"], true);
+}
+
 /// The report as JSON of a changed set of parts, which is never green.
 fn broken(directory: &Directory, files: &[&str], reason: &str) -> Value {
     let ran = directory.evaluator(&[&["report", "-o", "json"], files].concat());
@@ -527,6 +564,25 @@ fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
         .exits(3)
         .json();
     assert!(json["errors"].to_string().contains("the parts have read"), "{}", json["errors"]);
+    // The overlap makes up for what is in none.
+    directory.file("d.evalrun", filtered(&run, &all[1..count - 1], 0));
+    let overlap = |expected: &str| {
+        let args = ["report", "-o", "json", "a.evalrun", "d.evalrun", "--expect", expected];
+        directory.evaluator(&args)
+    };
+    let read = (3 + count - 2).to_string();
+    let json = overlap(&read).exits(3).json();
+    let reason = "2 lines are in several parts, so it is not known whether others are missing";
+    assert!(json["errors"].to_string().contains(reason), "{}", json["errors"]);
+    assert_eq!(json["partial_reason"], "parts of the run are missing, or not known to be all");
+    assert_eq!(overlap("any").json()["partial"], Value::Null);
+    // A line that is twice in one part was sent twice.
+    directory.file("e.evalrun", filtered(&run, &[0, 1, 2, 2], 0));
+    let sent_twice = (count + 1).to_string();
+    let json = directory
+        .evaluator(&["report", "-o", "json", "e.evalrun", "b.evalrun", "--expect", &sent_twice])
+        .json();
+    assert_eq!((&json["partial"], &json["traces"]), (&Value::Null, &known.json()["traces"]));
     // The same part twice is one, also under another name and joined.
     directory.file(
         "all.evalrun",

@@ -61,6 +61,23 @@ pub trait ConversationStream: fmt::Debug + Send {
     }
 }
 
+/// Traces of a conversation of a stream.
+#[derive(Clone, Debug)]
+pub struct JoinedTraces {
+    /// Name of the session that joins them.
+    pub session: Arc<str>,
+    /// Their ids, if there are several.
+    pub traces: Vec<Arc<str>>,
+}
+
+impl JoinedTraces {
+    /// Adds them to the report of their conversation.
+    pub(super) fn add_to(self, report: &mut ConversationReport) {
+        report.session = Some(self.session);
+        report.traces = self.traces;
+    }
+}
+
 /// A conversation of a stream.
 #[derive(Clone, Debug)]
 pub struct Arrival {
@@ -69,8 +86,8 @@ pub struct Arrival {
     pub number: usize,
     /// Length of its text in bytes.
     pub bytes: usize,
-    /// Name of the session that joins its traces, if it is one.
-    pub session: Option<Arc<str>>,
+    /// The session that joins its traces, if there is one.
+    pub session: Option<JoinedTraces>,
     /// The conversation, or why there is none: an error of the run.
     pub loaded: Result<Conversation, InputError>,
 }

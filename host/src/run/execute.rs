@@ -15,6 +15,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     Plan, RunEvent, Runner,
+    conversation_source::JoinedTraces,
     conversations::{Conversations, shown},
     decide::{CaseOrder, Decider},
     feed::{Feed, Loaded, Taken, Unread},
@@ -196,7 +197,7 @@ struct Active {
     recording: Arc<Recording>,
     /// Length of its text in bytes.
     bytes: usize,
-    session: Option<Arc<str>>,
+    session: Option<JoinedTraces>,
     /// By slot.
     evaluations: Vec<Option<EvaluationReport>>,
     /// Keys of the evaluations by slot, in runs that are saved.
@@ -312,7 +313,9 @@ impl Execution<'_, '_> {
         let unusable = match loaded {
             Loaded::Conversation(conversation) => match self.unusable(number, &conversation) {
                 Some(mut report) => {
-                    report.session = session;
+                    if let Some(session) = session {
+                        session.add_to(&mut report);
+                    }
                     report
                 }
                 None => return self.evaluate(number, (bytes, session), *conversation),
@@ -366,7 +369,7 @@ impl Execution<'_, '_> {
     fn evaluate(
         &mut self,
         number: usize,
-        (bytes, session): (usize, Option<Arc<str>>),
+        (bytes, session): (usize, Option<JoinedTraces>),
         conversation: Conversation,
     ) {
         let position = self.conversations.position(number);
@@ -550,7 +553,9 @@ impl Execution<'_, '_> {
         }
         let golden = recording.case().map(|case| case.id.as_str().into());
         let mut report = self.report(&recording.conversation, golden, evaluations);
-        report.session = session;
+        if let Some(session) = session {
+            session.add_to(&mut report);
+        }
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());

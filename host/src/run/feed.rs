@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use super::conversation_source::{Arrival, ConversationStream};
+use super::conversation_source::{Arrival, ConversationStream, JoinedTraces};
 use crate::{
     conversation::Conversation,
     report::{ConversationReport, run_file::InputError},
@@ -49,8 +49,8 @@ pub(super) struct Taken {
     pub(super) number: usize,
     /// Length of its text in bytes.
     pub(super) bytes: usize,
-    /// Name of the session that joins its traces, of a stream.
-    pub(super) session: Option<Arc<str>>,
+    /// The session that joins its traces, of a stream.
+    pub(super) session: Option<JoinedTraces>,
     pub(super) loaded: Loaded,
 }
 

@@ -5,7 +5,6 @@ use std::{
     io::{self, BufRead, Write as _},
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -13,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::{
     Runner,
-    conversation_source::{Arrival, ConversationStream},
+    conversation_source::{Arrival, ConversationStream, JoinedTraces},
     recordings::Extractor,
     window::Window,
 };
@@ -211,7 +210,7 @@ impl LineReader {
     }
 
     /// Reads the conversation of a line, and the session that joins its traces.
-    fn conversation(&self, line: &[u8]) -> Result<(Option<Arc<str>>, Conversation), Reason> {
+    fn conversation(&self, line: &[u8]) -> Result<(Option<JoinedTraces>, Conversation), Reason> {
         let text = str::from_utf8(line).map_err(|error| {
             let at = error.valid_up_to();
             let message = format!("not UTF-8: invalid byte 0x{:02x} at byte {at} of it", line[at]);
@@ -238,10 +237,13 @@ impl LineReader {
         }
     }
 
-    fn session(&self, group: &Group<'_>) -> Option<Arc<str>> {
+    fn session(&self, group: &Group<'_>) -> Option<JoinedTraces> {
         let is_by_session = self.group_by == GroupBy::Conversation;
         let mut names = group.members().iter().filter(|_| is_by_session).map(|it| session_of(it));
-        names.find_map(|name| name).map(Into::into)
+        let session = names.find_map(|name| name)?.into();
+        let several = group.members().iter().filter(|_| group.members().len() > 1);
+        let traces = several.map(|it| (*it.trace_id).into()).collect();
+        Some(JoinedTraces { session, traces })
     }
 
     /// Returns the message about a line with several conversations. They are not split, since other lines may have further

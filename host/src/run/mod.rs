@@ -87,7 +87,7 @@ mod work;
 mod tests;
 
 pub use check::Finding;
-pub use conversation_source::{Arrival, ConversationSource, ConversationStream};
+pub use conversation_source::{Arrival, ConversationSource, ConversationStream, JoinedTraces};
 pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};

@@ -112,7 +112,8 @@ impl Plan {
     /// Returns why an evaluator cannot run, if one cannot.
     pub(super) fn unprepared(&self) -> Option<String> {
         let problem = |it: &PlannedEvaluator| {
-            Some(format!("`{}` cannot be prepared: {}", it.name, it.problem()?))
+            let problem = it.problem().or_else(|| it.start_problem())?;
+            Some(format!("`{}` cannot be prepared: {problem}", it.name))
         };
         self.evaluators.iter().find_map(problem)
     }

@@ -1,6 +1,6 @@
 //! Contents of a plan: evaluators, each prepared or with the reason why it is not, and their programs.
 
-use std::{fmt, future::Future, io, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, future::Future, io, path::Path, pin::Pin, sync::Arc, time::Duration};
 
 use evaluator_protocol::{Contract, Description};
 
@@ -89,6 +89,18 @@ impl PlannedEvaluator {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
             _ => None,
         }
+    }
+
+    /// Returns the reason why the program of the evaluator cannot be started, as far as its file on this machine shows it.
+    pub(super) fn start_problem(&self) -> Option<String> {
+        let Work::Program(program) = &self.work else { return None };
+        // Of an image, only the container engine is on this machine.
+        let command = match program.one_shot.container {
+            Some(_) => &program.one_shot,
+            None => &program.forked.command,
+        };
+        let reason = command.start_problem()?;
+        Some(format!("{}: {reason}", Path::new(&command.program).display()))
     }
 }
 

@@ -36,6 +36,9 @@ def asks_model(target, arguments):
 
 
 def load(name, target, arguments):
+    if "multi_modal" in target.__module__ or target.__name__.startswith("MultiModal"):
+        # They also fetch what retrieved texts name.
+        raise Mistake("`%s` needs images, which traces do not have" % name)
     own = {key: value for key, value in arguments.items() if key in constructor(target)}
     metric = made(name, lambda: target(**with_models(own)))
     called = sample(target)

@@ -106,6 +106,30 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
     SpawnError { program: spec.program.clone(), reason, transient: is_transient(error) }
 }
 
+impl CommandSpec {
+    /// Returns the reason why the program cannot be started, as far as its file shows it: it does not exist, or names an
+    /// interpreter that does not exist.
+    #[must_use]
+    pub fn start_problem(&self) -> Option<String> {
+        let program = Path::new(&self.program);
+        if !cfg!(unix) || !program.is_absolute() {
+            return None;
+        }
+        if program.exists() {
+            let start = start_of(program);
+            let line = start.split('\n').next().and_then(|line| line.strip_prefix("#!"))?;
+            // A carriage return is part of the name.
+            let name = line.trim_start_matches([' ', '\t']).split([' ', '\t']).next()?;
+            let interpreter = Path::new(name);
+            if !interpreter.is_absolute() || interpreter.exists() {
+                return None;
+            }
+        }
+        let error = io::ErrorKind::NotFound.into();
+        Some(explain(&CommandSpec { cwd: None, ..self.clone() }, &error).reason)
+    }
+}
+
 /// Maximum length of the first line of a script, as in Linux.
 const FIRST_LINE: u64 = 256;
 

@@ -17,7 +17,7 @@ use super::{
     merge::{Identity, Merged, PartReport, add_attributes, merged},
     part::Part,
     rows::{self, Row},
-    scan::{Found, LeftOut, Position, Segment, is_foreign, unreadable},
+    scan::{Found, LeftOut, Position, Segment, hash_of, is_foreign, unreadable},
     store::Span,
 };
 use crate::{Collector, ConversationReport, Partial, RECORDED_ATTRIBUTES, Report, digest::Digest};
@@ -85,16 +85,25 @@ pub fn read_parts(files: &[PathBuf], options: &ReadOptions) -> Result<Report, Ru
         report.files = files.to_vec();
         return Ok(report);
     }
-    let (mut left_out, mut twice) = (HashMap::new(), 0);
+    let (mut left_out, mut counts) = (HashMap::new(), Counts::default());
     loop {
         let mut fold = Fold::new(files, left_out);
         fold.read_all(options)?;
-        if fold.leave_out(&mut twice).map_err(|error| fold.unread(error))? {
+        if fold.leave_out(&mut counts).map_err(|error| fold.unread(error))? {
             left_out = mem::take(&mut fold.found.left_out);
             continue;
         }
-        return fold.finish(options, twice);
+        return fold.finish(options, counts);
     }
+}
+
+/// Conversations that are there several times with the same results.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Number of all.
+    twice: usize,
+    /// Number of those that are in several parts.
+    shared: usize,
 }
 
 /// The parts that were read so far.
@@ -112,6 +121,8 @@ struct PartSet<'f> {
     header: Option<(Identity, Header)>,
     parts: Vec<PartReport>,
     environments: Environments,
+    /// Where parts start, in order.
+    starts: Vec<(Position, Identity)>,
     /// Files by their stores.
     stores: Vec<(u32, &'f PathBuf)>,
     /// Attributes that were recorded, each with a file.
@@ -160,12 +171,13 @@ impl<'f> Fold<'f> {
     }
 
     /// Leaves out lines that do not count. Returns true if there are some, so that everything has to be read again.
-    fn leave_out(&mut self, twice: &mut usize) -> io::Result<bool> {
+    fn leave_out(&mut self, counts: &mut Counts) -> io::Result<bool> {
         let superseded = mem::take(&mut self.set.superseded).into_iter();
         let mut left_out: Vec<_> = superseded.map(|it| (it, LeftOut::Superseded)).collect();
         if left_out.is_empty() && self.part().is_some() {
             let doubles = self.doubles()?;
-            *twice += doubles.twice;
+            counts.twice += doubles.twice;
+            counts.shared += doubles.shared;
             left_out.extend(doubles.same.iter().map(|it| (position(it), LeftOut::Same)));
         }
         let is_again = !left_out.is_empty();
@@ -175,7 +187,8 @@ impl<'f> Fold<'f> {
 
     fn doubles(&mut self) -> io::Result<rows::Doubles> {
         let mut rows = mem::take(&mut self.found.rows);
-        let doubles = rows::doubles(&mut rows, |row| self.conversation(row));
+        let doubles =
+            rows::doubles(&mut rows, |row| self.conversation(row), |row| self.part_of(row));
         self.found.rows = rows;
         doubles
     }
@@ -189,6 +202,13 @@ impl<'f> Fold<'f> {
     fn unread(&self, source: io::Error) -> RunFileError {
         let file = self.files.first().cloned().unwrap_or_default();
         RunFileError::Unreadable { file, source }
+    }
+
+    /// Returns the part that a row is in.
+    fn part_of(&self, row: &Row) -> Identity {
+        let starts = &self.set.starts;
+        let behind = starts.partition_point(|(start, _)| *start <= position(row));
+        behind.checked_sub(1).map_or(Identity::Unfinished, |place| starts[place].1)
     }
 
     fn file_of(&self, store: u32) -> &'f Path {
@@ -209,8 +229,8 @@ impl<'f> Fold<'f> {
         Ok(format!("{}{line} ({turns} {noun})", file.display()))
     }
 
-    /// Finishes the report; `twice` conversations were there several times.
-    fn finish(mut self, options: &ReadOptions, twice: usize) -> Result<Report, RunFileError> {
+    /// Finishes the report.
+    fn finish(mut self, options: &ReadOptions, counts: Counts) -> Result<Report, RunFileError> {
         let part = self.part();
         let conflicts = match part {
             Some(_) => self.conflicts().map_err(|error| self.unread(error))?,
@@ -227,7 +247,8 @@ impl<'f> Fold<'f> {
         }
         set.problems.extend(conflicts);
         if let Some(header) = &header {
-            let missing = self.missing(&set, header, &merged, options.expect);
+            let lines = || missing_lines(options.expect, merged.read, counts.shared);
+            let missing = self.missing(&set, header, &merged, lines);
             set.is_incomplete |= !missing.is_empty();
             set.problems.extend(missing);
             if matches!(part, Some(Part::Pipe { .. })) {
@@ -258,7 +279,7 @@ impl<'f> Fold<'f> {
             report.warnings.extend(set.environments.warnings());
         }
         slice_by(&mut report, options, &set.recorded);
-        report.remarks.extend(remark(twice));
+        report.remarks.extend(remark(counts.twice));
         report.files = self.files.to_vec();
         report.conversations = self.found.finish(part);
         Ok(report)
@@ -270,11 +291,11 @@ impl<'f> Fold<'f> {
         set: &PartSet<'_>,
         header: &Header,
         merged: &Merged,
-        expect: Option<Expect>,
+        lines: impl Fn() -> Option<String>,
     ) -> Vec<String> {
         match header.part {
             None => Vec::new(),
-            Some(Part::Pipe { .. }) => missing_lines(expect, merged.read).into_iter().collect(),
+            Some(Part::Pipe { .. }) => lines().into_iter().collect(),
             Some(Part::Shard(shard)) => {
                 let mut missing = merged.missing_shards(shard.of);
                 let (found, all) = (self.found.rows.len(), header.conversations);
@@ -324,8 +345,46 @@ impl<'f> Fold<'f> {
             let more = doubles.different.len() - NAMED;
             conflicts.push(format!("{more} more conversations are there with different records"));
         }
-        conflicts.extend(self.divided_sessions()?);
+        let sessions = self.divided_sessions()?;
+        if sessions.is_empty() {
+            conflicts.extend(self.divided_traces()?);
+        }
+        conflicts.extend(sessions);
         Ok(conflicts)
+    }
+
+    /// Returns errors about further traces of conversations that are in other conversations, too.
+    fn divided_traces(&mut self) -> io::Result<Vec<String>> {
+        let mut traces = mem::take(&mut self.found.further_traces);
+        if traces.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = &self.found.rows;
+        traces.extend(rows.iter().map(|row| (hash_of(&row.id.to_string()), position(row))));
+        traces.sort_unstable();
+        let mut divided = Vec::new();
+        for pair in traces.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let row = |wanted: Position| rows.iter().find(|row| position(row) == wanted);
+            let (Some(one), Some(other)) = (row(pair[0].1), row(pair[1].1)) else { continue };
+            let ids = |row: &Row| -> io::Result<BTreeSet<Arc<str>>> {
+                let ConversationReport { trace_id, traces, .. } = self.conversation(row)?;
+                Ok(traces.into_iter().chain([trace_id]).collect())
+            };
+            let (own, others) = (ids(one)?, ids(other)?);
+            let shared = own.intersection(&others).find(|id| hash_of(id) == pair[0].0);
+            let Some(id) = shared.filter(|_| one.id != other.id) else { continue };
+            let mut places = [self.place(one)?, self.place(other)?];
+            places.sort();
+            let [first, second] = places;
+            divided.push(format!(
+                "trace {id} is in the conversations of {first} and {second}: evaluators have seen parts of it; group its spans before \
+                 they are evaluated"
+            ));
+            if divided.len() == NAMED {
+                break;
+            }
+        }
+        Ok(divided)
     }
 
     /// Returns errors about sessions whose traces are in several conversations.
@@ -401,7 +460,9 @@ impl<'f> PartSet<'f> {
         if !matches!(segment.header.part, Some(Part::Pipe { .. })) {
             self.superseded.extend(superseded(&mut found.rows[segment.first_row..]));
         }
+        let position = (segment.store, segment.start);
         let part = PartReport::new(&mut segment, self.parts.len());
+        self.starts.push((position, part.identity));
         let mut own = segment.labels;
         own.extend(part.attributes().iter().cloned());
         if !is_empty && self.recorded.iter().all(|(_, known)| *known != own) {
@@ -516,11 +577,18 @@ fn remark(twice: usize) -> Option<String> {
     })
 }
 
-/// Returns an error if parts of filters are missing, or are not known to be all.
-fn missing_lines(expect: Option<Expect>, read: u64) -> Option<String> {
+/// Returns an error if parts of filters are missing, or are not known to be all. A line that several parts have may stand for one
+/// that no part has.
+fn missing_lines(expect: Option<Expect>, read: u64, shared: usize) -> Option<String> {
     match expect {
         Some(Expect::Any) => None,
-        Some(Expect::Lines(sent)) if sent == read => None,
+        Some(Expect::Lines(sent)) if sent == read => (shared > 0).then(|| {
+            let lines = if shared == 1 { "line is" } else { "lines are" };
+            format!(
+                "{shared} {lines} in several parts, so it is not known whether others are missing: divide the input again, or accept \
+                 what is there with --expect any"
+            )
+        }),
         Some(Expect::Lines(sent)) => Some(format!(
             "the parts have read {read} lines, and {sent} were sent (--expect {sent})"
         )),

@@ -72,9 +72,10 @@ impl PartReport {
         &self.report.by
     }
 
-    /// Text that decides between two parts with one identity.
-    fn key(&self) -> (bool, String) {
-        (!self.is_ended, serde_json::to_string(&self.report).unwrap_or_default())
+    /// What decides between two parts with one identity: a whole one counts, not one that was cancelled.
+    fn key(&self) -> (bool, bool, String) {
+        let is_partial = self.report.partial.is_some();
+        (!self.is_ended, is_partial, serde_json::to_string(&self.report).unwrap_or_default())
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::{
     cmp::Ordering,
+    collections::BTreeSet,
     fmt,
     hash::{DefaultHasher, Hasher as _},
     io,
 };
 
-use crate::{ConversationReport, EvaluationReport};
+use crate::{CANCELLED, ConversationReport, EvaluationReport, NOT_RUN};
 
 /// A conversation in a file. There may be millions.
 #[derive(Clone, Debug)]
@@ -80,46 +81,101 @@ pub(super) fn hash(line: &[u8]) -> u64 {
 /// Conversations that are there several times.
 #[derive(Debug, Default)]
 pub(super) struct Doubles {
-    /// Rows that are the same as another one, with the same results.
+    /// Rows of which another row has all results.
     pub(super) same: Vec<Row>,
-    /// Number of conversations with such rows.
+    /// Number of conversations that are there several times with all results.
     pub(super) twice: usize,
+    /// Number of these that are in several parts.
+    pub(super) shared: usize,
     /// Two rows of each conversation of which there are different records.
     pub(super) different: Vec<[Row; 2]>,
 }
 
-/// Finds conversations that are there several times. Sorts the rows by trace id.
+/// Finds conversations that are there several times. Sorts the rows by trace id. Evaluations that were not made, because their run
+/// was cancelled or killed, are no other results than those of another row.
 ///
 /// # Errors
 ///
 /// A record cannot be read.
-pub(super) fn doubles(
+pub(super) fn doubles<P: Ord>(
     rows: &mut [Row],
     mut read: impl FnMut(&Row) -> io::Result<ConversationReport>,
+    part_of: impl Fn(&Row) -> P,
 ) -> io::Result<Doubles> {
     let key = |row: &Row| (row.hash, row.store, row.start);
     rows.sort_unstable_by(|one, other| one.id.cmp(&other.id).then(key(one).cmp(&key(other))));
     let mut doubles = Doubles::default();
     for group in rows.chunk_by(|one, other| one.id == other.id).filter(|group| group.len() > 1) {
-        let mut kept: Vec<&Row> = Vec::new();
-        let before = doubles.same.len();
+        let are_equal = group.iter().all(|row| row.hash == group[0].hash);
+        let mut ordered = Vec::with_capacity(group.len());
         for row in group {
-            let mut is_same = false;
-            for other in &kept {
-                is_same |= row.hash == other.hash || same(read(row)?) == same(read(other)?);
-            }
-            if is_same {
-                doubles.same.push(row.clone());
-            } else {
-                kept.push(row);
-            }
+            // Most are equal, and need not be read.
+            ordered.push((if are_equal { 0 } else { not_made(&read(row)?) }, row));
         }
-        doubles.twice += usize::from(doubles.same.len() > before);
-        if let [first, second, ..] = &kept[..] {
+        // Those with the most results are kept.
+        ordered.sort_by_key(|(missing, _)| *missing);
+        let mut kept: Vec<(&Row, BTreeSet<P>)> = Vec::new();
+        let mut is_twice = false;
+        for (missing, row) in ordered {
+            let mut keeper = None;
+            for (place, (other, _)) in kept.iter().enumerate() {
+                if row.hash == other.hash || gives_way(read(row)?, read(other)?) {
+                    keeper = Some(place);
+                    break;
+                }
+            }
+            let Some((_, parts)) = keeper.map(|place| &mut kept[place]) else {
+                kept.push((row, BTreeSet::from([part_of(row)])));
+                continue;
+            };
+            parts.insert(part_of(row));
+            is_twice |= missing == 0;
+            doubles.same.push(row.clone());
+        }
+        doubles.twice += usize::from(is_twice);
+        doubles.shared += usize::from(kept.iter().any(|(_, parts)| parts.len() > 1));
+        if let [(first, _), (second, _), ..] = &kept[..] {
             doubles.different.push([(*first).clone(), (*second).clone()]);
         }
     }
     Ok(doubles)
+}
+
+/// Returns the number of evaluations that were not made, because the run was cancelled or killed.
+fn not_made(conversation: &ConversationReport) -> usize {
+    let evaluations = conversation.evaluations.iter().flat_map(EvaluationReport::each_repeat);
+    evaluations.filter(|it| !is_made(it)).count()
+}
+
+fn is_made(evaluation: &EvaluationReport) -> bool {
+    !matches!(evaluation.error_type, Some(CANCELLED | NOT_RUN))
+}
+
+/// Returns true if another record of a conversation has all that this one has: the same, or more of the same evaluations.
+fn gives_way(one: ConversationReport, other: ConversationReport) -> bool {
+    if not_made(&one) == 0 {
+        return same(one) == same(other);
+    }
+    // The spans of a conversation are not known if it was not read before the end of its run.
+    if one.content.is_some() && other.content.is_some() && one.content != other.content {
+        return false;
+    }
+    one.evaluations.iter().filter(|it| it.each_repeat().any(is_made)).all(|it| {
+        let found = other.evaluations.iter().find(|found| found.name == it.name);
+        found.is_some_and(|found| {
+            let pairs = it.each_repeat().zip(found.each_repeat());
+            it.each_repeat().count() == found.each_repeat().count()
+                && pairs
+                    .filter(|(it, _)| is_made(it))
+                    .all(|(it, found)| evaluated(it) == evaluated(found))
+        })
+    })
+}
+
+/// The text of an evaluation without its duration.
+fn evaluated(evaluation: &EvaluationReport) -> String {
+    let evaluation = EvaluationReport { duration: None, ..evaluation.clone() };
+    serde_json::to_string(&evaluation).unwrap_or_else(|error| error.to_string())
 }
 
 /// The text of a conversation without what may differ between two evaluations of it on different machines.
@@ -138,6 +194,65 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// A conversation with an evaluation for each letter: `p` and `f` have results, `c` was cancelled, `-` was not run.
+    fn conversation(letters: &str) -> ConversationReport {
+        let mut conversation = ConversationReport::new("t".into());
+        let evaluations = letters.chars().enumerate().map(|(place, letter)| {
+            let mut report = EvaluationReport::new(format!("e{place}"));
+            report.error_type = match letter {
+                'c' => Some(CANCELLED),
+                '-' => Some(NOT_RUN),
+                _ => None,
+            };
+            report.score =
+                report.error_type.is_none().then_some(f64::from(u8::from(letter == 'p')));
+            report
+        });
+        conversation.evaluations = evaluations.collect();
+        conversation
+    }
+
+    #[test]
+    fn what_was_not_evaluated_gives_way_to_results_in_any_order() {
+        for (records, kept, different) in [
+            (["cc", "pf", "--"], "pf", false),
+            (["pc", "-f", "pf"], "pf", false),
+            (["pp", "pc", "pp"], "pp", false),
+            (["cc", "pc", "c-"], "pc", false),
+            (["fc", "pf", "cc"], "pf", true),
+            (["pf", "pp", "cc"], "pf", true),
+        ] {
+            for turn in 0..3 {
+                let mut records = records;
+                records.rotate_left(turn);
+                let row = |place: usize| Row {
+                    id: RowId::new("t"),
+                    number: 0,
+                    start: place as u64,
+                    length: 1,
+                    store: 0,
+                    hash: hash(records[place].as_bytes()),
+                };
+                let at = |row: &Row| records[usize::try_from(row.start).unwrap()];
+                let read = |row: &Row| Ok(conversation(at(row)));
+                let mut rows: Vec<Row> = (0..3).map(row).collect();
+                let found = doubles(&mut rows, read, |_| 1).unwrap();
+                let gone: Vec<u64> = found.same.iter().map(|it| it.start).collect();
+                let left: Vec<&str> =
+                    rows.iter().filter(|it| !gone.contains(&it.start)).map(at).collect();
+                assert_eq!(found.different.is_empty(), !different, "{records:?}: {left:?}");
+                assert_eq!(left.len(), 1 + usize::from(different), "{records:?}: {left:?}");
+                assert!(left.contains(&kept), "{records:?}: {left:?}");
+            }
+        }
+        let of_content = |content: &str| {
+            let content = Some(crate::digest::Digester::new(content).finish());
+            ConversationReport { content, ..conversation("c") }
+        };
+        assert!(!gives_way(of_content("a"), of_content("b")), "other spans are never hidden");
+        assert!(gives_way(conversation("c"), of_content("b")), "they were not read");
+    }
 
     proptest! {
         #[test]

@@ -31,7 +31,7 @@ pub(super) type Position = (u32, u64);
 pub(super) enum LeftOut {
     /// A later line has the same number.
     Superseded,
-    /// Another line has the same conversation with the same results.
+    /// Another line has the same conversation with all its results.
     Same,
 }
 
@@ -42,6 +42,8 @@ pub(super) struct Found {
     pub(super) rows: Vec<Row>,
     /// Hashes of the sessions of conversations, and their positions.
     pub(super) sessions: Vec<(u64, Position)>,
+    /// Hashes of the ids of further traces of conversations, and the positions of these.
+    pub(super) further_traces: Vec<(u64, Position)>,
     /// By the positions of conversations.
     pub(super) transcripts: BTreeMap<Position, Span>,
     /// Ids of the golden cases of conversations that filters read.
@@ -58,6 +60,8 @@ pub(super) struct Segment {
     /// Number of the line of the header.
     first_line: usize,
     pub(super) store: u32,
+    /// Byte at which its header starts.
+    pub(super) start: u64,
     /// The first of its rows.
     pub(super) first_row: usize,
     pub(super) end: Option<EndRecord<Report>>,
@@ -98,6 +102,13 @@ fn open(path: &Path, buffer: &mut Vec<u8>) -> Result<Option<(Lines<File>, Header
     }
 }
 
+/// Returns a hash of a text.
+pub(super) fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Returns true for a file that no version of this program writes as a run file.
 pub(super) fn is_foreign(file: &Path) -> bool {
     matches!(open(file, &mut Vec::new()), Err(Unusable::Refused(RunFileError::Foreign { .. })))
@@ -109,6 +120,7 @@ impl Found {
             collector: Collector::new(0, 0),
             rows: Vec::new(),
             sessions: Vec::new(),
+            further_traces: Vec::new(),
             transcripts: BTreeMap::new(),
             cases: HashSet::new(),
             left_out,
@@ -126,12 +138,12 @@ impl Found {
         let mut buffer = Vec::new();
         let Some((mut lines, header)) = open(path, &mut buffer)? else { return Ok(false) };
         let store = self.collector.push_store(Store::closed(path)?);
-        let mut segment = self.start(header, lines.number, store);
+        let mut segment = self.start(header, lines.number, (store, 0));
         while let Some(span) = lines.next(&mut buffer)? {
             match format::open(&buffer) {
                 Ok(kind::HEADER) => {
                     let header = file::read_header(path, &buffer)?;
-                    let next = self.start(header, lines.number, store);
+                    let next = self.start(header, lines.number, (store, span.start));
                     each(self, mem::replace(&mut segment, next))?;
                     segment.first_row = self.rows.len();
                 }
@@ -148,7 +160,7 @@ impl Found {
         Ok(true)
     }
 
-    fn start(&mut self, header: Header, first_line: usize, store: u32) -> Segment {
+    fn start(&mut self, header: Header, first_line: usize, (store, start): Position) -> Segment {
         if self.rows.is_empty() {
             self.collector.set_subjects(header.subjects());
         }
@@ -156,6 +168,7 @@ impl Found {
             header,
             first_line,
             store,
+            start,
             first_row: self.rows.len(),
             end: None,
             damage: None,
@@ -173,9 +186,10 @@ impl Found {
     fn add(&mut self, part: Option<Part>, row: Row, conversation: &ConversationReport) {
         let is_of_filter = matches!(part, Some(Part::Pipe { .. }));
         if let Some(session) = &conversation.session {
-            let mut hasher = DefaultHasher::new();
-            session.hash(&mut hasher);
-            self.sessions.push((hasher.finish(), (row.store, row.start)));
+            self.sessions.push((hash_of(session), (row.store, row.start)));
+        }
+        for id in conversation.traces.iter().filter(|id| **id != conversation.trace_id) {
+            self.further_traces.push((hash_of(id), (row.store, row.start)));
         }
         if let Some(case) = conversation.eval_case_id.as_ref().filter(|_| is_of_filter)
             && !self.cases.contains(case)

@@ -12,6 +12,9 @@ use crate::json::{Object, Value};
 /// Maximum number of bytes of an image that is kept.
 const MAX_IMAGE: usize = 250_000;
 
+/// Maximum number of characters of a name, a media type or an address that is kept.
+const MAX_NAME: usize = 2_000;
+
 /// Maximum depth of members that are searched.
 const MAX_DEPTH: usize = 3;
 
@@ -167,12 +170,16 @@ impl<'a> Found<'a> {
 
     /// Adds an address, a `data:` URL, or base64 text.
     fn add_content(&mut self, text: &'a str, is_address: bool) {
-        if let Some((head, content)) = text.strip_prefix("data:").and_then(|it| it.split_once(','))
-        {
+        let text = text.trim();
+        let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+        let data = text.get(5..).filter(|_| is_data);
+        if let Some((head, content)) = data.and_then(|it| it.split_once(',')) {
             let media_type = head.split(';').next().filter(|it| !it.is_empty());
             self.media_type = self.media_type.or(media_type);
             self.content = Some(content.into());
-        } else if is_address || text.get(..16).unwrap_or(text).contains("://") {
+        } else if is_address && image_type(&decoded_start(text)).is_none()
+            || text.get(..16).unwrap_or(text).contains("://")
+        {
             self.url = Some(text).filter(|text| !text.is_empty());
         } else {
             self.content = Some(text.into()).filter(|_| !text.is_empty());
@@ -182,7 +189,7 @@ impl<'a> Found<'a> {
     fn finish(self, kind: AttachmentKind) -> Attachment {
         let content = self.content.as_deref().map(Content::read);
         let image = content.as_ref().and_then(|it| it.image);
-        let stated = self.media_type.map(str::to_owned).or_else(|| {
+        let stated = self.media_type.map(shortened).or_else(|| {
             let format = self.format.filter(|it| !it.contains('/'))?;
             (kind != AttachmentKind::File).then(|| format!("{}/{format}", kind.as_str()))
         });
@@ -191,8 +198,8 @@ impl<'a> Found<'a> {
         Attachment {
             kind: by_type.or(self.kind).unwrap_or(kind),
             media_type,
-            name: self.name.or(self.id).map(str::to_owned),
-            url: self.url.map(str::to_owned),
+            name: self.name.or(self.id).map(shortened),
+            url: self.url.map(shortened),
             size: content.as_ref().map(|it| it.size),
             data: content.filter(|it| image.is_some() && it.size <= MAX_IMAGE).map(Content::keep),
         }
@@ -206,7 +213,7 @@ fn byte(value: &Value) -> Option<u8> {
 /// Recorded content: base64, or text that is not.
 #[derive(Debug)]
 struct Content<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     size: usize,
     /// Media type of an image that browsers show, by its first bytes.
     image: Option<&'static str>,
@@ -215,19 +222,24 @@ struct Content<'a> {
 impl<'a> Content<'a> {
     fn read(text: &'a str) -> Self {
         let text = text.trim();
-        let digits = text.trim_end_matches('=');
         let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
-        if !digits.bytes().all(is_digit) {
-            return Self { text, size: text.len(), image: None };
+        let is_space = |byte: u8| matches!(byte, b'\n' | b'\r');
+        let digits = text.trim_end_matches('=');
+        if !digits.bytes().all(|byte| is_digit(byte) || is_space(byte)) {
+            return Self { text: text.into(), size: text.len(), image: None };
         }
-        let start = standard(&digits[..digits.len().min(16)]);
-        let start = BASE64_STANDARD.decode(start).unwrap_or_default();
-        Self { text: digits, size: digits.len() * 3 / 4, image: image_type(&start) }
+        // MIME breaks lines.
+        let digits: Cow<'a, str> = match digits.bytes().any(is_space) {
+            true => digits.split(['\n', '\r']).collect::<String>().into(),
+            false => digits.into(),
+        };
+        let (size, image) = (digits.len() * 3 / 4, image_type(&decoded_start(&digits)));
+        Self { text: digits, size, image }
     }
 
     /// Returns the digits of the standard alphabet, with padding.
     fn keep(self) -> Arc<str> {
-        let mut digits = standard(self.text);
+        let mut digits = standard(&self.text);
         while !digits.len().is_multiple_of(4) {
             digits.push('=');
         }
@@ -238,6 +250,16 @@ impl<'a> Content<'a> {
 /// Returns base64 in the standard alphabet. Some libraries write the one of URLs.
 fn standard(digits: &str) -> String {
     digits.replace('-', "+").replace('_', "/")
+}
+
+/// Returns the first bytes of base64 text; nothing if it is not.
+fn decoded_start(digits: &str) -> Vec<u8> {
+    let start = digits.get(..digits.len().min(16)).unwrap_or_default();
+    BASE64_STANDARD.decode(standard(start)).unwrap_or_default()
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(MAX_NAME).collect()
 }
 
 fn image_type(start: &[u8]) -> Option<&'static str> {
@@ -278,6 +300,25 @@ mod tests {
         let mut found = of_content(content.clone());
         assert_eq!(found.len(), 1, "{content}");
         found.remove(0)
+    }
+
+    #[test]
+    fn content_is_recognized_in_an_address_and_over_several_lines() {
+        let (first, rest) = PNG.split_at(76);
+        for written in [
+            PNG.to_owned(),
+            format!(" data:image/png;base64,{PNG}"),
+            format!("DATA:image/png;base64,{PNG}"),
+            format!("data:image/png;base64,{first}\n{rest}\n"),
+            format!("{first}\r\n{rest}"),
+        ] {
+            let found = only(json!([{"type": "image_url", "image_url": {"url": written}}]));
+            assert_eq!((found.url, found.size), (None, Some(70)), "{written}");
+            assert_eq!(found.data.as_deref(), Some(PNG));
+        }
+        let address = format!("https://example.com/{}", "a".repeat(5000));
+        let found = only(json!([{"type": "image_url", "image_url": {"url": address}}]));
+        assert_eq!(found.url.map(|url| url.len()), Some(MAX_NAME));
     }
 
     #[test]

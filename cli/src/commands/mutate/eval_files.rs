@@ -94,6 +94,12 @@ fn subjected(plan: &Plan, named: &[String]) -> Result<Vec<Subjected>, String> {
         vec![(suite, usize::MAX, Expectations::default())];
     for test in plan.tests() {
         for grader in &test.evaluators {
+            if grader.name == suite {
+                return Err(format!(
+                    "the eval file and a grader of its test `{}` are both called `{suite}`, so their results cannot be told apart; rename one",
+                    test.id
+                ));
+            }
             let expected = expectations(grader);
             match graders.iter_mut().find(|(name, ..)| *name == grader.name) {
                 None => graders.push((&grader.name, 1, expected)),

@@ -210,6 +210,23 @@ impl Laboratory<'_> {
         Ok(())
     }
 
+    /// Returns the names of the graders of a test that have no result, because the evaluation of the test broke.
+    fn unasked(&self, number: usize, evaluation: &EvaluationReport) -> Vec<&str> {
+        let Some(tests) = self
+            .tests
+            .as_ref()
+            .filter(|tests| evaluation.error.is_some() && evaluation.name == tests.name())
+        else {
+            return Vec::new();
+        };
+        let asked = graders(evaluation);
+        let names = tests.tests().nth(number).into_iter().flat_map(|test| &test.evaluators);
+        names
+            .map(|grader| grader.name.as_str())
+            .filter(|name| asked.iter().all(|it| it.name != *name))
+            .collect()
+    }
+
     /// Evaluates undamaged conversations twice.
     pub(super) fn evaluate_undamaged(
         &mut self,
@@ -230,6 +247,12 @@ impl Laboratory<'_> {
             subjected
                 .iter_mut()
                 .filter(is_for)
+                .for_each(|it| it.add(number, &names.case, evaluation));
+            // A test without an output, for example, breaks before its graders are asked.
+            let unasked = self.unasked(number, evaluation);
+            subjected
+                .iter_mut()
+                .filter(|it| unasked.contains(&&*it.name))
                 .for_each(|it| it.add(number, &names.case, evaluation));
         })?;
         self.names = known;

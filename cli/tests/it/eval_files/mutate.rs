@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::support::{Directory, Ran};
@@ -149,6 +151,21 @@ fn a_grader_that_breaks_is_an_error() {
     assert_eq!([0, 1, 3].map(broke), [6, 0, 6].map(Value::from));
     let error = all[3]["broken"][0]["error"].as_str().unwrap();
     assert!(error.contains("AssertionError"), "{error}");
+}
+
+#[test]
+fn tests_that_break_before_they_are_graded_are_errors_of_their_graders() {
+    let directory = recorded(8, "  - {name: booked, type: contains, value: is booked}");
+    let outputs = fs::read_to_string(directory.path().join("outputs.jsonl")).unwrap();
+    let first: Vec<&str> = outputs.lines().take(6).collect();
+    directory.file("outputs.jsonl", first.join("\n") + "\n");
+    for named in [&["--evaluator", "booked"][..], &[]] {
+        let ran = mutate(&directory, &[named, &["-o", "json"]].concat()).exits(3);
+        let report = ran.json();
+        let all = report["evaluators"].as_array().unwrap();
+        let booked = all.iter().find(|it| it["evaluator"] == "booked").unwrap();
+        assert_eq!(booked["conversations"]["errors"], 2, "{booked}");
+    }
 }
 
 #[test]

@@ -165,6 +165,7 @@ pub(super) fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
             content: (turns % 2 == 0).then(|| Digester::new(&trace_id).finish()),
             dropped_copies: turns % 4,
             session: (turns % 2 == 1).then(|| trace_id.as_str().into()),
+            traces: vec!["t".into(), "u".into()],
             several_values: (turns % 4 == 1).then(|| trace_id.clone()).into_iter().collect(),
             prompt: (turns % 5 == 0).then(|| ConversationReport::prompt_of(&trace_id)),
             trace_id: trace_id.into(),
