@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::Write as _,
+    io::{self, Write as _},
+    net::TcpStream,
     path::{Path, PathBuf},
 };
 
@@ -131,6 +132,11 @@ impl Form {
         fill(verdict, &[("reason", &reason), ("code", code), ("sentence", sentence)])
     }
 
+    /// Returns the best or the worst verdict, as a prompt asks for it.
+    pub fn verdict_on(&self, prompt: &str, is_good: bool) -> String {
+        self.verdict(is_good, "-", &self.code(prompt), "")
+    }
+
     /// Returns the code with which a prompt asks for the key of a verdict; empty if it has none.
     fn code(&self, prompt: &str) -> String {
         let behind = prompt.split_once(&self.key).map_or("", |(_, behind)| behind);
@@ -229,15 +235,24 @@ pub fn model(form: &Form, cases: &[Case], is_coded: bool) -> Server {
             cases.iter().find(|case| case.user.starts_with(&format!("(case-{number}-)")))
         });
         let reply = case.map_or_else(String::new, |case| case.reply(&form, &prompt, is_coded));
-        if serde_json::from_slice::<Value>(&request.body).unwrap()["stream"] == true {
-            return stream.write_all(&streamed(&reply));
-        }
-        let message = json!({"role": "assistant", "content": reply});
-        let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
-        let body = json!({"id": "r", "object": "chat.completion", "created": 1, "model": "m",
-            "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}});
-        stream.write_all(&response("200 OK", &["Content-Type: application/json"], body.to_string()))
+        send(request, stream, &reply)
     })
+}
+
+/// Sends a reply of a model that speaks OpenAI's protocol.
+///
+/// # Errors
+///
+/// The client is gone.
+pub fn send(request: &Request, stream: &mut TcpStream, reply: &str) -> io::Result<()> {
+    if serde_json::from_slice::<Value>(&request.body).unwrap()["stream"] == true {
+        return stream.write_all(&streamed(reply));
+    }
+    let message = json!({"role": "assistant", "content": reply});
+    let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+    let body = json!({"id": "r", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}});
+    stream.write_all(&response("200 OK", &["Content-Type: application/json"], body.to_string()))
 }
 
 /// Returns a reply as a stream of two events.

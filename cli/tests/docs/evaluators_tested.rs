@@ -2,20 +2,26 @@
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "this is what is tested")]
 
-use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use evaluator_test_support::{TestDirectory, has, run};
 use serde_json::Value;
 use snapbox::{Assert, Data, data::DataFormat};
 
-use crate::root;
+use crate::{judge_prompts, root};
 
 const NOTE: &str = "<!-- Written by `DOCS=overwrite cargo test -p evaluator-cli --test docs evaluators_tested:: -- --ignored`. Do not edit. -->";
 
 const HEAD: &str = "\
 An evaluator that never says no is green forever. [`evaluator mutate`](../reference/mutation.md) damages conversations that an
-evaluator passes, and looks whether it notices. This page has the result for every evaluator of this repository that needs no
-model: examples, ports of community evaluators, and templates. The conversations are in `tests/mutation`, and so is the
+evaluator passes, and looks whether it notices. This page has the result for the evaluators of this repository: examples, ports of
+community evaluators, templates, and prompts of judges. The conversations are in `tests/mutation`, and so is the
 configuration, which says what each evaluator has to notice.
 
 - **Killed** counts the damage that an evaluator has to notice, with the interval of Clopper and Pearson at 95 %. A survivor fails the
@@ -23,10 +29,26 @@ configuration, which says what each evaluator has to notice.
 - **Violations** are scores that change where they must not, or rise with damage.
 - A dash means that no damage has to be noticed by itself.
 
-Not here: evaluators that ask a model, since what they notice is the model's merit (what their prompts hold is in
-[Attacks on judges](../reference/injection.md)); those in the terms of AgentV, ADK and Agenta, which are held to the answers of the
-originals; `claims_need_tools.ts` and the template of TypeScript, which need a newer Node.js than the tests do; the template with
-typed settings, which is a package; and `raw.rs`, which is the basic template without the SDK.
+Not here: examples that are programs and ask a model themselves (`retrieval_precision`, `contextual_precision`), `cited_answer` for
+Agenta, which needs columns of a test set that conversations do not have, `expected_outcome` for AgentV, which needs an expected
+outcome that version 5 of AgentV does not send, the template with typed settings, which is a package, the template of TypeScript, which
+has the code of that of JavaScript and types, and `raw.rs`, which is the basic template without the SDK.
+
+";
+
+const JUDGES: &str = "
+## Prompts of judges
+
+What a judge notices is the merit of its model, and differs from model to model. Without one it can be tested that damage reaches the
+model, and that its verdict is read. So the model is a stand-in here, with one rule: it gives the best verdict to a question that
+it was asked about an undamaged conversation, letter for letter, and the worst verdict to any other question. A kill means
+that the damage changes the question, and that the evaluation fails by the verdict. It does not mean that a model would notice; try
+that with yours, as [`evaluator mutate`](../reference/mutation.md#judges) says. What attacks achieve is in
+[Attacks on judges](../reference/injection.md).
+
+Relations are not tried: any other question would be a violation. `leak_golden` is left out for the same reason. Not here are
+`hallucinations_v1`, which asks for the sentences of the answer before it asks about them, and
+`per_turn_user_simulator_quality_v1`, which judges the user, whom no operator damages.
 
 ";
 
@@ -67,6 +89,8 @@ fn reasons(config: &str) -> BTreeMap<String, String> {
 /// Damages the conversations for the evaluators of a configuration. Returns their results.
 fn mutate(directory: &Path, config: &str) -> Vec<Value> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators/target");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths(tsx().into_iter().chain(env::split_paths(&path))).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_evaluator"));
     command
         .args([
@@ -81,6 +105,7 @@ fn mutate(directory: &Path, config: &str) -> Vec<Value> {
         ])
         .current_dir(directory)
         .env("CARGO_TARGET_DIR", target)
+        .env("PATH", path)
         .env("CARGO_NET_OFFLINE", "true");
     let ran = run(&mut command);
     let report: Value =
@@ -96,7 +121,7 @@ fn operators(result: &Value, is_wanted: impl Fn(&Value) -> bool) -> String {
     if names.is_empty() { "-".to_owned() } else { names.join(", ") }
 }
 
-fn row(result: &Value, reasons: &BTreeMap<String, String>) -> String {
+fn row(result: &Value, reason: &str) -> String {
     let name = result["evaluator"].as_str().unwrap();
     let rate = &result["kill_rate"];
     let killed = match rate["of"].as_u64() {
@@ -109,8 +134,42 @@ fn row(result: &Value, reasons: &BTreeMap<String, String>) -> String {
     };
     let has_to = operators(result, |operator| operator["expect"] == "down");
     let need_not = operators(result, |operator| operator["expect"] != "down");
-    let reason = reasons.get(name).map_or("", String::as_str);
     format!("| {name} | {killed} | {} | {has_to} | {need_not} | {reason} |\n", result["violations"])
+}
+
+/// Describes a result with damage that had to be noticed and was not, with errors, or without any damage.
+fn survivor(result: &Value) -> Option<String> {
+    let lost = ["survived", "noticed", "broke"].map(|key| result[key].as_u64().unwrap());
+    let is_lost = result["kill_rate"]["of"] != result["kill_rate"]["killed"] || lost[2] != 0;
+    let is_tried = result["mutants"] != 0;
+    let shown = || {
+        format!(
+            "{}: {lost:?} {} {}",
+            result["evaluator"], result["refusal"], result["survivors"][0]
+        )
+    };
+    (is_lost || !is_tried).then(shown)
+}
+
+/// Returns the directory with `tsx`, which is installed there if Node.js does not run TypeScript itself; `None` if it does.
+fn tsx() -> Option<PathBuf> {
+    let version = run(Command::new("node").arg("--version")).stdout;
+    let mut numbers = version.trim().trim_start_matches('v').split('.').map(str::parse::<u32>);
+    let [major, minor] = [(); 2].map(|()| numbers.next().unwrap().unwrap());
+    if (major, minor) >= (22, 18) {
+        return None;
+    }
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tsx");
+    let programs = directory.join("node_modules/.bin");
+    if !programs.join("tsx").exists() {
+        fs::create_dir_all(&directory).unwrap();
+        let mut install = Command::new("npm");
+        install
+            .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
+            .arg(&directory);
+        run(install.arg("tsx@4")).exits(0);
+    }
+    Some(programs)
 }
 
 #[test]
@@ -134,16 +193,20 @@ fn every_evaluator_notices_what_the_page_says() {
     for config in ["tests/mutation/eval_config.yaml", "tests/mutation/templates.yaml"] {
         let reasons = reasons(&fs::read_to_string(directory.join(config)).unwrap());
         for result in mutate(directory.path(), config) {
-            rows += &row(&result, &reasons);
-            let lost = ["survived", "noticed", "broke"].map(|key| result[key].as_u64().unwrap());
-            let has_to = result["kill_rate"]["of"] != result["kill_rate"]["killed"];
-            if has_to || lost[2] != 0 {
-                survivors.push(format!("{}: {lost:?}", result["evaluator"]));
-            }
+            let reason = reasons.get(result["evaluator"].as_str().unwrap());
+            rows += &row(&result, reason.map_or("", String::as_str));
+            survivors.extend(survivor(&result));
         }
     }
+    let mut judges = String::new();
+    for (result, reason) in judge_prompts::tried(&directory) {
+        judges += &row(&result, reason);
+        survivors.extend(survivor(&result));
+    }
     let table = "| evaluator | killed | violations | has to notice | need not notice | because |\n|---|---|---|---|---|---|\n";
-    let page = format!("# How good are these evaluators?\n\n{NOTE}\n\n{HEAD}{table}{rows}\n{TAIL}");
+    let page = format!(
+        "# How good are these evaluators?\n\n{NOTE}\n\n{HEAD}{table}{rows}{JUDGES}{table}{judges}\n{TAIL}"
+    );
     let there = Data::read_from(
         &root().join("docs/explanation/evaluators-tested.md"),
         Some(DataFormat::Text),

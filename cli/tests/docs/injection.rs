@@ -75,13 +75,13 @@ prompt or the reader, not the table.
 ";
 
 /// A prompt of this program: its name, the form of its replies, and its entry.
-struct Prompt {
-    name: &'static str,
-    form: &'static str,
-    entry: Value,
+pub(crate) struct Prompt {
+    pub(crate) name: &'static str,
+    pub(crate) form: &'static str,
+    pub(crate) entry: Value,
 }
 
-fn prompts() -> Vec<Prompt> {
+pub(crate) fn prompts() -> Vec<Prompt> {
     let judge = |name: &'static str, form, keys: Value| {
         let mut entry = json!({"name": "j", "type": "llm_judge"});
         entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
@@ -138,7 +138,7 @@ fn prompts() -> Vec<Prompt> {
 }
 
 /// The metric of simulated users: the message of the user is judged, in the second turn.
-const SIMULATOR: &str = "per_turn_user_simulator_quality_v1";
+pub(crate) const SIMULATOR: &str = "per_turn_user_simulator_quality_v1";
 
 /// Evaluates cases by an entry. Returns the outcome of each.
 fn evaluate(directory: &TestDirectory, prompt: &Prompt, cases: &[Case], url: &str) -> Vec<Outcome> {
@@ -185,7 +185,7 @@ fn row(prompt: &Prompt) -> Row {
 }
 
 /// Prompts of eval files: the name, the form of the replies, and the assertion.
-fn assertions() -> Vec<(&'static str, &'static str, Value)> {
+pub(crate) fn assertions() -> Vec<(&'static str, &'static str, Value)> {
     let own = "Is {{ output }} the answer to {{ input }}?";
     let right = json!([{"id": "right", "outcome": "The answer is right."}]);
     vec![

@@ -7,6 +7,7 @@ mod commands;
 mod evaluators_tested;
 mod generated;
 mod injection;
+mod judge_prompts;
 mod labelled;
 mod picture;
 
