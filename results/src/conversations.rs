@@ -140,7 +140,7 @@ impl Collector {
     }
 
     /// Adds the report of the conversation with this number. One that was added before is replaced, see
-    /// [`recount`](Self::recount).
+    /// `recount`.
     ///
     /// # Errors
     ///
