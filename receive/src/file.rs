@@ -7,7 +7,7 @@
 
 use std::{
     collections::HashSet,
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
@@ -116,6 +116,9 @@ impl TraceFile {
         read: &dyn Fn(&str) -> Result<Vec<Line>, String>,
     ) -> Result<(Self, u64), FileError> {
         let system = |error| FileError::System { file: path.to_owned(), error };
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(system(io::Error::other("it is not a regular file; name another one")));
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(system)?;
@@ -289,8 +292,6 @@ pub(crate) fn read(file: &mut File, pieces: &[Piece]) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::{lines::parse, open::Rules};
 
@@ -390,7 +391,13 @@ mod tests {
         let error = open(&path).unwrap_err().to_string();
         assert!(error.ends_with("t.jsonl is in use by another receiver"), "{error}");
         let error = open(directory.path()).unwrap_err().to_string();
-        assert!(error.starts_with("cannot use the trace file "), "{error}");
+        assert!(error.ends_with("it is not a regular file; name another one"), "{error}");
+        if cfg!(unix) {
+            let error = open(Path::new("/dev/zero")).unwrap_err().to_string();
+            let expected =
+                "cannot use the trace file /dev/zero: it is not a regular file; name another one";
+            assert_eq!(error, expected);
+        }
     }
 
     #[test]

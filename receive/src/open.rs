@@ -73,7 +73,7 @@ pub(crate) struct Conversations {
     ended: BTreeSet<(Instant, u32)>,
     /// Other open conversations, likewise.
     others: BTreeSet<(Instant, u32)>,
-    /// Finished conversations that nobody took yet.
+    /// Finished conversations that are not being judged yet.
     finished: VecDeque<u32>,
     /// Number of those that were taken before they became a part of another one.
     split: usize,

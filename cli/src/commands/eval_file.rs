@@ -184,7 +184,8 @@ pub(super) fn run(file: &Path, mut args: RunArgs, verbose: u8, runner: Runner) -
     refuse_stopping(&config, &baseline).map_err(unusable)?;
     // What is refused before leaves no new file.
     let default = || default_file(Some(file), []);
-    runner.run_file = run_file(args.save_run.take(), args.resume, default).map_err(unusable)?;
+    runner.run_file =
+        run_file(args.save_run.take(), args.resume, None, default).map_err(unusable)?;
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
     request.options = Some(args.options);

@@ -7,7 +7,7 @@ use evaluator_host::{
     events::{self, EventSwitches, Exporter},
     report::{
         Report,
-        run_file::{RunFile, RunFileError, Shard},
+        run_file::{Part, RunFile, RunFileError, Shard},
     },
     run::{Request, RunEvent, Runner},
 };
@@ -120,10 +120,12 @@ pub(super) fn finish_part(report: &Report, shard: Shard) -> u8 {
 pub(super) fn run_file(
     file: Option<PathBuf>,
     resume: bool,
+    shard: Option<Shard>,
     default: impl FnOnce() -> PathBuf,
 ) -> Result<Option<Arc<RunFile>>, RunFileError> {
     let file = file.or_else(|| resume.then(default));
-    file.map(|file| RunFile::open(&file, resume).map(Arc::new)).transpose()
+    let part = shard.map(Part::Shard);
+    file.map(|file| RunFile::open_part(&file, resume, part).map(Arc::new)).transpose()
 }
 
 /// Returns the value of an environment variable.

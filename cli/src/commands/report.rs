@@ -13,7 +13,7 @@ use evaluator_host::{
     files::{WriteOptions, atomic_write, is_replaced},
     report::{
         Gate, GateResult, Partial, Report, RunningGate, Undecided,
-        run_file::{self, ReadOptions},
+        run_file::{self, Expect, ReadOptions},
     },
     run::expected_cases,
 };
@@ -47,6 +47,12 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
         return Err(unusable(format!(
             "{file} is a run that this command reports, and --update-baseline would replace it by less; name another baseline"
         )));
+    }
+    if updated.is_some() && matches!(args.expect, Some(Expect::Any)) {
+        return Err(unusable(
+            "--expect any does not notice parts that are missing, so its report is no baseline: name the number of lines that were \
+             sent with --expect N, or leave out --update-baseline",
+        ));
     }
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;

@@ -76,7 +76,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     let default = || default_run_file(&config);
-    runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
+    runner.run_file =
+        run_file(args.save_run, args.resume, args.shard, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
     request.options = Some(args.options);
     request.events = events.is_some();

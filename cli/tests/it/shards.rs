@@ -523,6 +523,27 @@ fn whole(more: &[&str]) -> (Directory, Report) {
 }
 
 #[test]
+fn a_file_of_another_part_is_not_resumed_and_not_changed() {
+    let (directory, report) = whole(&[]);
+    directory.file("pipe.evalrun", filtered(&report, &[0, 1], 0));
+    let shard = &shards(&directory, 2, &[])[0];
+    let resume = ["--resume"];
+    let other = ["--resume", "--shard", "2/2"];
+    for (file, more, found, expected) in [
+        ("pipe.evalrun", &resume[..], "a part that `evaluator pipe` wrote", "a whole run"),
+        (shard, &resume, "shard 1/2", "a whole run"),
+        (shard, &other, "shard 1/2", "shard 2/2"),
+        ("whole.evalrun", &other, "a whole run", "shard 2/2"),
+    ] {
+        let before = directory.read(file);
+        let reason =
+            format!("{file} has {found}, and was not changed: {expected} cannot resume it");
+        run(&directory, file, more).exits(2).says(&reason);
+        assert_eq!(directory.read(file), before);
+    }
+}
+
+#[test]
 fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
     let (directory, run) = whole(&[]);
     let all: Vec<usize> = (0..run.conversations.len()).collect();
@@ -597,6 +618,9 @@ fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
         "the first is a part of `pipe`, the second is a whole run",
     );
     refused(&directory, &["a.evalrun", "--expect", "x"], "expected the number of lines");
+    let update = ["--expect", "any", "--baseline", "base.json", "--update-baseline"];
+    refused(&directory, &[&["a.evalrun"], &update[..]].concat(), "its report is no baseline");
+    assert!(!directory.join("base.json").exists());
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl LineReader {
     ) -> io::Result<Piped> {
         let (mut number, mut unusable) = (0, 0);
         while let Some(line) = lines.next()? {
-            // The run has ended if there will be no room, or nobody receives it.
+            // The run has ended if there will be no room, or if the receiver is closed.
             if !window.enter(line.bytes.len()) {
                 break;
             }

@@ -18,6 +18,7 @@ use super::{
     format::{
         self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, START, VERSION, WithdrawnRecord, kind,
     },
+    part::{Part, part_name},
     store::{Lines, Span, Store},
 };
 use crate::{
@@ -106,7 +107,16 @@ impl RunFile {
     ///
     /// The file is in use, or is not a run file that this version reads. Nothing in it was changed.
     pub fn open(path: &Path, resume: bool) -> Result<Self, RunFileError> {
-        let opened = match Opened::new(path, resume) {
+        Self::open_part(path, resume, None)
+    }
+
+    /// Opens a run file for a part of a run, as [`open`](Self::open) does for a whole one.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), and the run would resume a file that has another part.
+    pub fn open_part(path: &Path, resume: bool, part: Option<Part>) -> Result<Self, RunFileError> {
+        let opened = match Opened::new(path, resume, part) {
             Ok(opened) => Ok(opened),
             Err(Unusable::Refused(error)) => return Err(error),
             Err(Unusable::Failed(error)) => Err(error.to_string()),
@@ -134,7 +144,7 @@ impl RunFile {
 }
 
 impl Opened {
-    fn new(path: &Path, resume: bool) -> Result<Self, Unusable> {
+    fn new(path: &Path, resume: bool, part: Option<Part>) -> Result<Self, Unusable> {
         create_default_directory(path)?;
         outlive_limits();
         let file = open_locked(path)?;
@@ -147,7 +157,12 @@ impl Opened {
             Damage::add(&mut opened.damage, 1, 0, "the line is cut off");
             return Ok(opened);
         }
-        if read_header(path, &buffer)?.encoding != ENCODING {
+        let header = read_header(path, &buffer)?;
+        if resume && header.part != part {
+            let (file, found) = (path.to_owned(), part_name(header.part));
+            return Err(RunFileError::OtherPart { file, found, expected: part_name(part) }.into());
+        }
+        if header.encoding != ENCODING {
             let file = path.to_owned();
             return if resume { Err(RunFileError::Encoding { file }.into()) } else { Ok(opened) };
         }

@@ -147,6 +147,16 @@ pub enum RunFileError {
         /// The file.
         file: PathBuf,
     },
+    /// A run that resumes it would replace what it has by something else.
+    #[error("{} has {found}, and was not changed: {expected} cannot resume it; name another file", .file.display())]
+    OtherPart {
+        /// The file.
+        file: PathBuf,
+        /// What it has.
+        found: String,
+        /// What was to resume it.
+        expected: String,
+    },
     /// The header differs from the one that was written, so the meaning of the other lines is unknown.
     #[error("{}, line 1: the header of this run file is damaged; delete the file, or name another one", .file.display())]
     Damaged {

@@ -19,6 +19,15 @@ pub enum Part {
     },
 }
 
+/// Returns what a file has, in words.
+pub(super) fn part_name(part: Option<Part>) -> String {
+    match part {
+        None => "a whole run".to_owned(),
+        Some(Part::Shard(shard)) => format!("shard {shard}"),
+        Some(Part::Pipe { .. }) => "a part that `evaluator pipe` wrote".to_owned(),
+    }
+}
+
 /// A share of the conversations of a run. As text `2/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Shard {
