@@ -77,7 +77,7 @@ fn judge(bench: &Bench, table: &mut Table, traces: &Path, library: &str, keys: &
 fn message(library: &str) -> serde_json::Value {
     let content = match library {
         "autoevals" => {
-            let arguments = json!({"choice": "A", "reasons": ["It is."]}).to_string();
+            let arguments = json!({"choice": "No", "reasons": ["It is."]}).to_string();
             let function = json!({"name": "select_choice", "arguments": arguments});
             let call = json!({"id": "1", "type": "function", "function": function});
             return json!({"role": "assistant", "content": null, "tool_calls": [call]});
