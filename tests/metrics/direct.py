@@ -279,7 +279,9 @@ def phoenix(name, args, document):
             texts = lambda turn: {"input": turn["user_content"], "output": turn["final_response"], "context": "\n\n".join(contexts(turn))}
             return [score(evaluator, texts(turn)) if contexts(turn) else None for turn in document["invocations"]]
         # The conversation is a text, whose form is not that of the library.
-        return [score(evaluator, {"conversation": conversation(document)})]
+        value = score(evaluator, {"conversation": conversation(document)})
+        # A high number is a bad conversation, where the evaluator says so.
+        return [1.0 - value if evaluator.direction == "minimize" else value]
     if name == "exact_match":
         texts = lambda turn, golden: {"output": turn["final_response"], "expected": golden["final_response"]}
         return per_turn(document, lambda turn, golden: phoenix.evals.metrics.exact_match.evaluate(texts(turn, golden))[0].score)
