@@ -207,6 +207,7 @@ def scenarios(spark, cluster, expected):
     random.Random(1).shuffle(shuffled)
     spans = lines_of_spans(spark.createDataFrame(shuffled, "span string").repartition(5), "span")
     check("spans in random order", [row.value for row in evaluate_df(spans, "value", COMMAND).collect()])
+    bundled(context, check)
     early(lines, evaluate)
     check("stuck task", evaluate(lines, stuck()).collect())
     killed("executor", lambda: processes("CoarseGrainedExecutorBackend")[:1], lines, evaluate, check)
@@ -230,6 +231,15 @@ def report(parts):
     command.pop(3)
     assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 3, "a missing part"
     print("report of the parts: complete", flush=True)
+
+
+def bundled(context, check):
+    """Spark unpacks a bundle on its workers, as with `--archives`. The filter has no variables, and so no `PATH`."""
+    archive = DIRECTORY / "checks.tar.gz"
+    subprocess.run([EVALUATOR, "bundle", "-c", str(DIRECTORY / "eval_config.yaml"), "-o", str(archive)], check=True)
+    context.addArchive(f"{archive}#checks")
+    command = "./checks/evaluator pipe -c checks/eval_config.yaml --group-by trace"
+    check("bundle", context.parallelize(TEXTS, 2).pipe(command, checkCode=True).collect())
 
 
 def stuck():

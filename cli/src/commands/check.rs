@@ -8,8 +8,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table, unusable,
-    watched,
+    bundle, discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table,
+    unusable, watched,
 };
 use crate::{
     args::{CheckArgs, JudgeFlags},
@@ -34,6 +34,8 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     if let Some(option) = args.eval_file.given() {
         return Err(unusable(eval_file::not_one(option, &file)));
     }
+    let mut runner = runner;
+    bundle::open(Some(&file), &mut runner)?;
     let config = load(&file, args.judge, &runner)?;
     let runnable = ensure_runnable(&config, verbose);
     let judged = runner.judges(&config).inspect_err(render::config_error);
@@ -42,7 +44,6 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     if !remotes.is_empty() {
         render::note(&render::uncontained(&remotes));
     }
-    let mut runner = runner;
     runner.locked = args.locked;
     let mut findings = runner.check(&config);
     signals::watch(runner.cancellation.clone());
