@@ -331,10 +331,7 @@ fn libraries(directory: &Directory, programs: &str) -> Vec<PathBuf> {
     let listed = directory.sh(&format!("ldd {programs} 2>/dev/null")).stdout;
     // The names of the programs end with a colon.
     let words = listed.split_whitespace().filter(|it| it.starts_with('/') && !it.ends_with(':'));
-    let files: BTreeSet<PathBuf> = words
-        .map(|word| PathBuf::from(word.trim_end_matches(':')))
-        .filter(|it| it.is_file())
-        .collect();
+    let files: BTreeSet<PathBuf> = words.map(PathBuf::from).filter(|it| it.is_file()).collect();
     files.into_iter().collect()
 }
 
