@@ -96,6 +96,11 @@ fn refusal(evaluator: &evaluator_host::config::EvaluatorConfig) -> Option<String
             let library = library.library.name;
             return Some(format!("`{name}`: metrics of libraries ({library}) are not bundled"));
         }
+        if code.process.env.variables.iter().any(|(variable, _)| variable == "PYTHONPATH") {
+            return Some(format!(
+                "`{name}`: its entry sets PYTHONPATH, and what is there is not bundled"
+            ));
+        }
         let executor = &code.executor;
         (!["local", "sandbox"].contains(&&**executor)).then(|| {
             format!("`{name}`: it runs in a container (`executor: {executor}`), and images are not bundled")

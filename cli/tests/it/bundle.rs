@@ -1,5 +1,5 @@
 //! `evaluator bundle`: what goes in, what is refused, and a run of what was unpacked elsewhere.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{
@@ -166,6 +166,7 @@ fn what_cannot_be_in_a_bundle_is_named_and_nothing_is_written() {
             "path: ./scores, executor: docker, docker: {image: alpine}".to_owned(),
             "`a`: it runs in a container (`executor: docker`)",
         ),
+        ("path: ./scores, env: {PYTHONPATH: lib}".to_owned(), "`a`: its entry sets PYTHONPATH"),
         ("path: ./keys.sh".to_owned(), "it has the value of the variable OPENAI_API_KEY"),
     ] {
         directory.file("checks/c.yaml", config(&entry));
@@ -379,7 +380,6 @@ fn has_namespaces() -> bool {
     is_there
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn in_an_empty_root_a_bundle_is_the_run_at_home() {
     let directory = projects();

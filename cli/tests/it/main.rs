@@ -7,7 +7,7 @@ mod answers;
 mod bad_input;
 #[cfg(unix)]
 mod baseline;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod bundle;
 mod cases;
 mod certificate;
