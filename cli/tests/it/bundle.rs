@@ -63,7 +63,7 @@ fn unpack(directory: &Directory, with_program: bool) -> Directory {
 }
 
 fn pipe(mut command: Command, lines: &[String]) -> Ran {
-    run_with_input(&mut command, &lines.concat())
+    run_with_input(&mut command, lines.concat())
 }
 
 const PIPE: [&str; 4] = ["pipe", "--group-by", "trace", "-c"];
