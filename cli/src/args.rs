@@ -1,6 +1,7 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
 mod agree;
+mod bundle;
 mod compare;
 pub(crate) mod eval_file;
 mod gates;
@@ -39,6 +40,7 @@ use evaluator_host::{
 use evaluator_serve::BasePath;
 
 pub(crate) use self::agree::AgreeArgs;
+pub(crate) use self::bundle::BundleArgs;
 pub(crate) use self::compare::{BaselineArgs, CompareArgs};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
@@ -159,6 +161,9 @@ pub(crate) enum Command {
     /// Evaluate the conversation on each line of stdin, for engines such as Spark; write a record for each
     #[command(after_help = pipe::EXIT_CODES)]
     Pipe(Box<PipeArgs>),
+    /// Write an archive with everything that another machine needs to run the evaluators of a configuration
+    #[command(after_help = bundle::EXIT_CODES)]
+    Bundle(BundleArgs),
     /// Report a run that was saved with `run --save-run`, or the parts of one together
     #[command(visible_alias = "merge", after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),

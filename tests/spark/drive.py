@@ -218,6 +218,8 @@ def scenarios(spark, cluster, expected):
     check("spans in random order", [row.value for row in evaluate_df(spans, "value", COMMAND).collect()])
     early(lines, evaluate)
     if cluster:
+        # One process unpacks archives elsewhere.
+        bundled(context, check)
         faults(cluster, lines, evaluate, check)
 
 
@@ -245,6 +247,15 @@ def report(parts):
     command.pop(3)
     assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 3, "a missing part"
     say("report of the parts: complete")
+
+
+def bundled(context, check):
+    """Spark unpacks a bundle on its workers, as with `--archives`. The filter has no variables, and so no `PATH`."""
+    archive = DIRECTORY / "checks.tar.gz"
+    subprocess.run([EVALUATOR, "bundle", "-c", str(DIRECTORY / "eval_config.yaml"), "-o", str(archive)], check=True)
+    context.addArchive(f"{archive}#checks")
+    command = "./checks/evaluator pipe -c checks/eval_config.yaml --group-by trace"
+    check("bundle", context.parallelize(TEXTS, 2).pipe(command, checkCode=True).collect())
 
 
 def stuck():

@@ -45,6 +45,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("publish", &["protocol", "document", "launch", "hosts", "host"]),
     ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
     ("receive", &["launch", "host", "serve"]),
+    ("bundle", &["host"]),
     (
         "agentv",
         &["protocol", "json", "document", "traces", "launch", "models", "judging", "hosts", "host"],
@@ -54,7 +55,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv",
-            "html", "mutation", "receive",
+            "html", "mutation", "receive", "bundle",
         ],
     ),
     ("examples", &["sdk"]),
@@ -112,6 +113,7 @@ const PUBLISHED: &[&str] = &[
     "publish",
     "serve",
     "receive",
+    "bundle",
     "agentv",
     "html",
     "cli",

@@ -8,8 +8,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table, unusable,
-    watched,
+    bundle, discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table,
+    unusable, watched,
 };
 use crate::{
     args::{CheckArgs, JudgeFlags},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
-pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+pub(super) fn check(mut args: CheckArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
     let file =
         discovery::required(args.config.take().or(args.named.take()), "name the configuration")?;
     if eval_file::is_eval_file(&file) {
@@ -34,7 +34,7 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     if let Some(option) = args.eval_file.given() {
         return Err(unusable(eval_file::not_one(option, &file)));
     }
-    let config = load(&file, args.judge, &runner)?;
+    let config = load(&file, args.judge, &mut runner)?;
     let runnable = ensure_runnable(&config, verbose);
     let judged = runner.judges(&config).inspect_err(render::config_error);
     let contained = ensure_contained(args.contain, &config, &runner);
@@ -42,7 +42,6 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     if !remotes.is_empty() {
         render::note(&render::uncontained(&remotes));
     }
-    let mut runner = runner;
     runner.locked = args.locked;
     let mut findings = runner.check(&config);
     signals::watch(runner.cancellation.clone());
@@ -80,8 +79,9 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     Ok(show_table(table, 2, if sound { exit::OK } else { exit::USAGE }))
 }
 
-/// Loads a configuration, with the options about judges.
-fn load(file: &Path, mut judge: JudgeFlags, runner: &Runner) -> Result<Config, u8> {
+/// Loads a configuration, with the options about judges, and opens its bundle if it is in one.
+fn load(file: &Path, mut judge: JudgeFlags, runner: &mut Runner) -> Result<Config, u8> {
+    bundle::open(Some(file), runner)?;
     let mut config = load_config(Some(file), runner)?;
     let judge_model = judge.judge_model.take();
     let overrides = Overrides { judge_model, judge: judge.settings(), ..Overrides::default() };

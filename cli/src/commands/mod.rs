@@ -4,6 +4,7 @@
 
 mod agree;
 mod baseline;
+mod bundle;
 mod check;
 mod compare;
 mod config;
@@ -67,6 +68,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
             run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
         }
         Command::Pipe(args) => pipe::pipe(*args, verbose, runner),
+        Command::Bundle(args) => bundle::bundle(&args, verbose, runner),
         Command::Report(args) => {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }

@@ -140,7 +140,7 @@ fn tested(args: &MutateArgs, verbose: u8, runner: &mut Runner) -> Result<Tested,
 fn configuration(
     args: &MutateArgs,
     mut run_args: RunArgs,
-    runner: &Runner,
+    runner: &mut Runner,
 ) -> Result<(Config, HashMap<String, String>), u8> {
     let names = programs(args, &mut run_args, runner)?;
     run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);

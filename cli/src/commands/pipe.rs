@@ -7,7 +7,7 @@ use evaluator_host::{
     run::{Lines, PipeError, Request, RunEvent, Runner},
 };
 
-use super::{broken, ensure_contained, load_config, open_session, unusable, watched};
+use super::{broken, bundle, ensure_contained, load_config, open_session, unusable, watched};
 use crate::{args::PipeArgs, exit, render, signals, streams};
 
 /// Bytes of the input that are read at a time.
@@ -35,6 +35,7 @@ pub(super) fn pipe(args: PipeArgs, verbose: u8, mut runner: Runner) -> Result<u8
     let is_empty = lines.is_empty();
     if is_empty.as_ref().is_ok_and(|is_empty| !is_empty) {
         // Nothing of this is needed for an empty stream, for which engines start the program, too.
+        bundle::open(Some(&args.config), &mut runner)?;
         ensure_contained(false, &config, &runner)?;
         runner.session = Some(open_session(&config, verbose, &runner)?);
     }

@@ -18,8 +18,8 @@ use evaluator_receive::{OnJudged, OnRemark, Received, Receiver, Remark, Rules};
 use evaluator_serve::{Ended, Server, Settings};
 
 use super::{
-    broken, discovery, ensure_contained, load_config, open_session, serve::server_token, unusable,
-    watched,
+    broken, bundle, discovery, ensure_contained, load_config, open_session, serve::server_token,
+    unusable, watched,
 };
 use crate::{args::ReceiveArgs, exit, render, signals};
 
@@ -27,14 +27,14 @@ use crate::{args::ReceiveArgs, exit, render, signals};
 const TOKEN: &str = "EVALUATOR_RECEIVE_TOKEN";
 
 /// Receives spans and judges conversations until a signal stops the receiver.
-pub(super) fn receive(mut args: ReceiveArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+pub(super) fn receive(mut args: ReceiveArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
     let settings = settings(&args).map_err(unusable)?;
     let file = discovery::required(args.config.take(), "name a configuration with -c")?;
+    bundle::open(Some(&file), &mut runner)?;
     let mut config = load_config(Some(&file), &runner)?;
     configure(&mut config, &mut args, &runner.registries.metrics);
     let rules = rules(&config, &args).map_err(unusable)?;
     ensure_contained(args.contain, &config, &runner)?;
-    let mut runner = runner;
     runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);

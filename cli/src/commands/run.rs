@@ -19,7 +19,7 @@ use evaluator_publish::{manifest, program_at};
 
 use super::{
     baseline::BaselineFile,
-    discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
+    bundle, discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
     outcome::{evaluate, event_exporter, finish, finish_part, gated, refuse_stopping, run_file},
     report::begin,
     settings_of_paths, trace_format,
@@ -32,14 +32,14 @@ use crate::{
 };
 
 /// Runs evaluators over traces, and writes the report.
-pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+pub(super) fn run(mut args: RunArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
     let shard = args.shard;
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
     let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
     let inputs: Vec<PathBuf> = inputs.chain(named.into_iter().flatten()).cloned().collect();
     let cassette = args.judge.judge_cassette.clone();
-    let planned = Planned::new(&mut args, &runner);
+    let planned = Planned::new(&mut args, &mut runner);
     let files = PlanFiles::of(planned.as_ref().ok(), &args);
     let saved = args.save_run.iter().map(|file| ("--save-run", file));
     let cassette = cassette.iter().map(|file| ("--judge-cassette", file));
@@ -69,7 +69,6 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let baseline =
         BaselineFile::open(&args.baseline, config.baseline.as_deref(), confidence, written)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;
-    let mut runner = runner;
     let is_certified = config.evaluators.iter().any(|it| it.certificate.is_some());
     runner.identify = baseline.needs_identities() || events.is_some() || is_certified;
     runner.session = Some(open_session(&config, verbose, &runner)?);
@@ -104,7 +103,7 @@ impl Planned {
     /// # Errors
     ///
     /// Returns the exit code, after a message, if it cannot be run.
-    fn new(args: &mut RunArgs, runner: &Runner) -> Result<Self, u8> {
+    fn new(args: &mut RunArgs, runner: &mut Runner) -> Result<Self, u8> {
         if let Some(file) = eval_file::given(args, runner).map_err(unusable)? {
             if args.shard.is_some() {
                 return Err(unusable("--shard divides traces, and this is an eval file"));
@@ -165,14 +164,16 @@ impl PlanFiles {
     }
 }
 
-/// Returns the configuration of a run: that of its file, with the options of the command line.
+/// Returns the configuration of a run: that of its file, with the options of the command line. If it is in a bundle, the runner
+/// takes what is there.
 ///
 /// # Errors
 ///
 /// Returns the exit code, after a message, if the configuration or the options cannot be used.
-pub(super) fn configuration(args: &mut RunArgs, runner: &Runner) -> Result<Config, u8> {
+pub(super) fn configuration(args: &mut RunArgs, runner: &mut Runner) -> Result<Config, u8> {
     ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
     let file = config_file(args)?;
+    bundle::open(file.as_deref(), runner)?;
     let mut config = load_config(file.as_deref(), runner)?;
     let programs = programs(args, &config, runner).map_err(unusable)?;
     configure(&mut config, programs, args, runner);

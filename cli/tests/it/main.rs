@@ -7,6 +7,8 @@ mod answers;
 mod bad_input;
 #[cfg(unix)]
 mod baseline;
+#[cfg(target_os = "linux")]
+mod bundle;
 mod cases;
 mod certificate;
 mod check;

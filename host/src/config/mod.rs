@@ -34,6 +34,7 @@ pub use model::{
 pub use openai_eval::{OpenAiEvalConfig, ServerConfig};
 pub use output::{OutputFormat, Transcripts};
 pub use overrides::Overrides;
+pub use paths::NamedPath;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
 pub use schema::{schema, schema_line};
 

@@ -9,7 +9,8 @@ use evaluator_protocol::Contract;
 use serde::Serialize;
 
 use super::{
-    LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, Transcripts, paths::MissingPath,
+    LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, Transcripts,
+    paths::{MissingPath, NamedPath},
 };
 use crate::{
     conversation::GroupBy,
@@ -94,6 +95,9 @@ pub struct Config {
     pub notes: Vec<Problem>,
     /// Text of the file, for showing excerpts.
     pub source_text: String,
+    /// Existing files and directories that the file names, as they are opened, with those that it extends; and files that a
+    /// run would write and reads if they exist.
+    pub named: Vec<NamedPath>,
     /// Paths that do not exist.
     pub(crate) missing: Vec<MissingPath>,
 }

@@ -23,6 +23,16 @@ pub(super) enum PathKind {
     Command,
 }
 
+/// A path that a configuration names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NamedPath {
+    /// Resolved path.
+    pub path: PathBuf,
+    /// True if what matters is that the directory exists: programs run in it or write to it.
+    pub is_place: bool,
+}
+
 /// Resolves the paths of one configuration while it is read.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
@@ -30,6 +40,8 @@ pub(super) struct Paths {
     directory: Option<PathBuf>,
     /// Paths that do not exist.
     missing: RefCell<Vec<MissingPath>>,
+    /// Paths that exist.
+    named: RefCell<Vec<NamedPath>>,
     /// Paths that exist in the working directory only.
     in_working_directory: RefCell<Vec<(Span, String)>>,
 }
@@ -68,18 +80,20 @@ impl Paths {
         let written = PathBuf::from(text);
         let Some(directory) = &self.directory else { return written };
         let path = directory.join(&written);
+        let is_place = kind == PathKind::Directory;
+        let note = |path: PathBuf| self.note(path, is_place);
         let error = match check(&path, kind) {
-            Ok(()) => return path,
+            Ok(()) => return note(path),
             Err(error) => error,
         };
         let is_command = kind == PathKind::Command && written.components().count() == 1;
         if is_command && let Some(program) = Environment::inherited().find_program(&written) {
-            return program;
+            return note(program);
         }
         let (key, span) = (field.key, field.node.span);
         if path != written && check(&written, kind).is_ok() {
             self.in_working_directory.borrow_mut().push((span, format!("`{key}: {text}`")));
-            return written;
+            return note(written);
         }
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         let also = if is_command { ", and no command on PATH has this name" } else { "" };
@@ -92,6 +106,17 @@ impl Paths {
         let (is_eval_set, missing) = (key == "eval_set", path.clone());
         self.missing.borrow_mut().push(MissingPath { path: missing, is_eval_set, problem });
         path
+    }
+
+    /// Adds a path to those that the configuration names, and returns it.
+    pub(super) fn note(&self, path: PathBuf, is_place: bool) -> PathBuf {
+        self.named.borrow_mut().push(NamedPath { path: path.clone(), is_place });
+        path
+    }
+
+    /// Returns the paths that the configuration names.
+    pub(super) fn take_named(&self) -> Vec<NamedPath> {
+        mem::take(&mut *self.named.borrow_mut())
     }
 
     /// Returns true if the configuration is a file and `path`, as it was resolved, is one.
@@ -107,7 +132,7 @@ impl Paths {
     /// Returns the file of a Python module next to the configuration, or `None` if it does not exist.
     pub(super) fn python_module(&self, module: &str) -> Option<PathBuf> {
         let path = self.directory.as_ref()?.join(python_file(module));
-        path.is_file().then_some(path)
+        path.is_file().then(|| self.note(path, false))
     }
 
     /// Warns of paths that exist in the working directory only, and returns those that do not exist.
@@ -139,9 +164,10 @@ impl evaluator_judging::Paths for Paths {
             return field.add(message).hint(hint).none();
         }
         let path = PathBuf::from(text);
-        Some(
-            self.directory.as_ref().map_or_else(|| path.clone(), |directory| directory.join(&path)),
-        )
+        Some(match &self.directory {
+            None => path,
+            Some(directory) => self.note(directory.join(path), false),
+        })
     }
 }
 

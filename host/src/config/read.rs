@@ -131,6 +131,7 @@ fn read(
             Err(error) => reader.problems.add(error.span, error.message).none(),
         },
     };
+    let named = reader.paths.take_named();
     let missing = reader.paths.finish(&reader.problems);
     if let Some(error) = reader.problems.error(origin.file) {
         return Err(error);
@@ -138,6 +139,7 @@ fn read(
     let (warnings, notes) = reader.problems.remarks();
     let Base { mut config, defaults } = read.unwrap_or_default();
     config.missing.extend(missing);
+    config.named.extend(named);
     config.warnings.extend(warnings);
     config.notes.extend(notes);
     if origin.extended_by.is_none() {

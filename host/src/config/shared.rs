@@ -85,6 +85,7 @@ pub(super) fn read_base(
         let message = format!("`extends` names {}, which is not a file", file.display());
         return Ok(field.add(message).hint("paths are relative to the configuration file").none());
     }
+    reader.paths.note(file.clone(), false);
     let text = document::load(&file, "configuration")?;
     let origin = Origin { file: &file, extended_by: Some(&origin) };
     let mut base = read(&text, origin, Paths::of(&file), reader.known)?;

@@ -408,7 +408,8 @@ pub(super) fn dynamic_code(
         Some(value) => value.into(),
         None => launch.one_shot.variable("PYTHONPATH")?,
     };
-    let directories: Vec<PathBuf> = env::split_paths(&directories).collect();
+    let directories: Vec<PathBuf> =
+        env::split_paths(&directories).filter(|it| !inputs.packages.contains(it)).collect();
     let module = imported_from(&inputs.files, &directories)?;
     Some(format!("{}, found by PYTHONPATH", module.display()))
 }

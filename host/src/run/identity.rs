@@ -20,6 +20,10 @@ use crate::{
 /// Bytes that are hashed of the beginning and of the end of an interpreter. Its build id is among them.
 const SAMPLE: u64 = 64 << 10;
 
+/// Directory next to the configuration of a bundle with what was elsewhere where the bundle was made: compiled programs,
+/// packages, fetched evaluators.
+pub const BUNDLED: &str = "bundle-files";
+
 /// Everything that decides the answers of an evaluator, as it was when the run started.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
@@ -64,11 +68,14 @@ impl Fingerprint {
             run.push((path, content));
         }
         let name = |path: &Path, all| project.name(path, all);
-        if inputs.sources.is_empty() {
+        if inputs.sources.is_empty() && inputs.code.is_empty() {
             parts.code.extend(run.into_iter().map(|(path, it)| (name(path, &inputs.files), it)));
         } else {
             for path in &inputs.sources {
                 parts.code.insert(name(path, &inputs.sources), read(path)?.1);
+            }
+            for (name, digest) in &inputs.code {
+                parts.code.insert(name.clone(), known_digest(digest)?);
             }
             let compiled: Vec<Digest> = run.into_iter().map(|(_, content)| content).collect();
             parts.environment.insert("program".to_owned(), value_digest(&compiled));
@@ -178,17 +185,22 @@ impl Project {
     /// that no other file has.
     #[must_use]
     pub(super) fn name(&self, path: &Path, all: &BTreeSet<PathBuf>) -> String {
-        if let Ok(inside) = path.strip_prefix(&self.0) {
+        if let Some(inside) = self.inside(path) {
             return portable(inside);
         }
         let parts: Vec<_> = path.components().collect();
-        let is_of = |other: &Path, end: &Path| match other.strip_prefix(&self.0) {
-            Ok(inside) => inside == end,
-            Err(_) => other != path && other.ends_with(end),
+        let is_of = |other: &Path, end: &Path| match self.inside(other) {
+            Some(inside) => inside == end,
+            None => other != path && other.ends_with(end),
         };
         let mut ends = (0..parts.len()).rev().map(|at| parts[at..].iter().collect::<PathBuf>());
         let end = ends.find(|end| !all.iter().any(|other| is_of(other, end)));
         portable(end.as_deref().unwrap_or(path))
+    }
+
+    /// Returns the path in the project. What a bundle has brought from elsewhere is not in it.
+    fn inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(&self.0).ok().filter(|inside| !inside.starts_with(BUNDLED))
     }
 
     /// Returns the path from the project, with `..` to what is outside of it: files of one name are different programs.
@@ -210,6 +222,11 @@ impl Project {
 /// The same text on every system.
 fn portable(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
+}
+
+/// Reads a digest that was computed elsewhere.
+fn known_digest(text: &str) -> io::Result<Digest> {
+    serde_json::from_value(Value::from(text)).map_err(io::Error::other)
 }
 
 /// State of a file, and the hash of its content.

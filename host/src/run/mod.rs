@@ -25,6 +25,7 @@
 //! | `pipe`, `lines`, `window` | runs over a stream: a conversation on each line, a record for each |
 //! | `identity`, `fingerprint` | fingerprints of evaluators, and the header of the run file |
 //! | `preview` | what an evaluator gets, before it does |
+//! | `outline` | what a run is before it has conversations: its header, and what its programs were prepared from |
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
@@ -60,6 +61,7 @@ mod library;
 mod lines;
 mod loaders;
 mod model_program;
+mod outline;
 mod permits;
 mod pipe;
 mod plan;
@@ -92,9 +94,11 @@ pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
 pub use fingerprint::expected_cases;
+pub use identity::BUNDLED;
 pub use inspect::{Inspection, invocations};
 pub use library::LibraryEntry;
 pub use lines::{Lines, Piped};
+pub use outline::{Outline, OutlinedProgram};
 pub use pipe::PipeError;
 pub use plan::Plan;
 pub use preview::Preview;

@@ -55,6 +55,12 @@ impl Cache {
         Self { root: Some(root.into()) }
     }
 
+    /// Returns its directory, which need not exist; `None` without a home directory.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
     /// Returns the resolved directory; creates it and makes it private.
     fn root(&self) -> Result<PathBuf, SourceError> {
         let root = self.root.as_deref().ok_or_else(|| SourceError::Disk {
@@ -127,9 +133,18 @@ pub(super) struct Cached {
     package: Option<PathBuf>,
     /// Hash of all its files.
     pub(super) hash: ContentHash,
+    /// Names of all its files, relative to the directory of the package or of the entrypoint.
+    names: Vec<String>,
 }
 
 impl Cached {
+    /// Returns the paths of all its files, with those that the cache has added.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let list = self.package.iter().map(|package| package.join(FILES));
+        let directory = self.package.as_deref().or(self.path.parent()).unwrap_or(Path::new(""));
+        self.names.iter().map(|name| directory.join(name)).chain(list).collect()
+    }
+
     /// Returns the name of the evaluator in messages.
     pub(super) fn whole(&self) -> String {
         match &self.package {
@@ -258,7 +273,9 @@ fn read(directory: &Path, reference: &Reference) -> Result<Option<Cached>, Sourc
     if !path.is_file() {
         return Ok(None);
     }
-    Ok(Some(Cached { path, package, hash: ContentHash::of(&files) }))
+    let hash = ContentHash::of(&files);
+    let names = files.into_iter().map(|file| file.path).collect();
+    Ok(Some(Cached { path, package, hash, names }))
 }
 
 /// Returns directory and files of a Rust source's package, if it was fetched as one.

@@ -27,6 +27,8 @@ pub struct Resolved {
     pub path: PathBuf,
     /// Hash of all its files.
     pub hash: ContentHash,
+    /// Files that a cache has to have for it.
+    pub files: Vec<PathBuf>,
     /// Whether this resolution pinned the evaluator.
     pub newly_pinned: bool,
 }
@@ -85,6 +87,7 @@ fn pin_new(
     context: Context<'_>,
 ) -> Vec<Result<Resolved, SourceError>> {
     let resolved = |cached: Cached, newly_pinned| Resolved {
+        files: cached.files(),
         path: cached.path,
         hash: cached.hash,
         newly_pinned,

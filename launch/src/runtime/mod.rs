@@ -33,6 +33,6 @@ pub use model::{Built, CachedCommand, Entrypoint, Launch, Reuse, Runtime};
 pub use node::Node;
 #[doc(hidden)]
 pub use paths::PrivateDirectory;
-pub use python::{Python, requirements};
+pub use python::{Interpreter, Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;

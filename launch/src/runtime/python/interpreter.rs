@@ -366,6 +366,13 @@ pub(super) fn installed_for(interpreter: &Path) -> Vec<String> {
     found.into_iter().collect()
 }
 
+/// Names and versions of the packages in a directory, as [`installed_for`] lists them.
+pub(super) fn installed_in(directory: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    list(directory, &mut found);
+    found
+}
+
 fn list(packages: &Path, found: &mut BTreeSet<String>) {
     let describes = |name: &String| name.ends_with(".dist-info") || name.ends_with(".egg-info");
     found.extend(names(packages).filter(describes));

@@ -1,6 +1,7 @@
 //! Python evaluators, run by an interpreter of this machine, or in a virtual environment if they name packages that it lacks.
 
 mod build;
+mod bundled;
 mod contained;
 mod image;
 mod install;
@@ -14,4 +15,5 @@ mod runtime;
 mod venv;
 mod wheels;
 
+pub use bundled::Interpreter;
 pub use runtime::Python;

@@ -174,6 +174,11 @@ impl Needs {
         }
     }
 
+    /// Returns true if a file of the evaluator mentions the SDK.
+    pub(super) fn mentions_sdk(&self) -> bool {
+        !self.sdk_files.is_empty()
+    }
+
     /// Directory of relative paths; `None` if there are none.
     pub(super) fn base(&self) -> Option<&Path> {
         self.file.as_ref().and_then(Requirements::base)

@@ -90,6 +90,8 @@ pub(super) struct Planner<'a> {
     pub(super) installer: Installer,
     /// True to look for the modules that evaluators import.
     pub(super) checks_imports: bool,
+    /// True if the packages of evaluators are in directories that are known already.
+    pub(super) has_packages: bool,
     pub(super) cancellation: &'a Cancellation,
 }
 
@@ -100,6 +102,7 @@ impl<'a> Planner<'a> {
             sdk: Sdk::of(environment),
             installer: Installer::find(environment),
             checks_imports: false,
+            has_packages: false,
             cancellation,
         }
     }
@@ -266,7 +269,7 @@ impl<'a> Planner<'a> {
             .map_err(|reason| format!("{reason}; point {INTERPRETER_VARIABLE} at another one"))
             .map_err(PrepareError::runtime_missing)?;
         let missing = needs.missing(&self.sdk, answers);
-        if missing.is_empty() {
+        if self.has_packages || missing.is_empty() {
             return Ok(plan);
         }
         let root = venv::root(self.environment).ok_or_else(|| PrepareError::InstallFailed {

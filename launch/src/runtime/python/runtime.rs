@@ -9,6 +9,7 @@
 //! server.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
     slice,
@@ -62,9 +63,11 @@ const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// their installation gets only the variables it needs.
 #[derive(Clone, Debug)]
 pub struct Python {
-    environment: Environment,
-    install_limit: Duration,
-    may_install: bool,
+    pub(super) environment: Environment,
+    pub(super) install_limit: Duration,
+    pub(super) may_install: bool,
+    /// Directories with the packages of evaluators, by their files, if everything that evaluators need is there already.
+    pub(super) bundled: Option<BTreeMap<PathBuf, PathBuf>>,
 }
 
 impl Python {
@@ -77,7 +80,7 @@ impl Python {
     /// | `EVALUATOR_CACHE_DIR` | environments are kept in `venvs` there | `agentevals/venvs` in `$XDG_CACHE_HOME` or `~/.cache` |
     #[must_use]
     pub fn new(environment: Environment) -> Self {
-        Self { environment, install_limit: INSTALL_LIMIT, may_install: true }
+        Self { environment, install_limit: INSTALL_LIMIT, may_install: true, bundled: None }
     }
 
     /// Sets the time limit of each call of an installer; 30 minutes by default. An environment needs up to three calls:
@@ -95,7 +98,7 @@ impl Python {
         self
     }
 
-    fn find(&self) -> Result<PathBuf, PrepareError> {
+    pub(super) fn find(&self) -> Result<PathBuf, PrepareError> {
         interpreter::find(&self.environment).map_err(PrepareError::runtime_missing)
     }
 
@@ -173,8 +176,9 @@ impl Runtime for Python {
             return Ok(format!("python3 of the image {}", it.name()));
         }
         let python = self.find()?;
-        let mut planner = Planner::new(&self.environment, &cancellation);
-        planner.checks_imports = true;
+        let mut planner = self.planner(&cancellation);
+        // A confined interpreter is not told where bundled packages are.
+        planner.checks_imports = self.bundled.is_none() || !entrypoint.is_confined();
         let entrypoint = &Entrypoint { path: source, ..entrypoint.clone() };
         let mut plan = planner.plan(&python, slice::from_ref(entrypoint)).remove(0)?;
         if let Syntax::Broken { rendered } =
@@ -224,7 +228,7 @@ impl Runtime for Python {
         if entrypoints.iter().any(|entrypoint| entrypoint.image.is_some()) {
             return self.prepare_apart(entrypoints, cancellation, on_event);
         }
-        let planner = Planner::new(&self.environment, cancellation);
+        let planner = self.planner(cancellation);
         let plans = match self.find() {
             Ok(python) => planner.plan(&python, entrypoints),
             Err(error) => entrypoints
@@ -264,6 +268,8 @@ impl Runtime for Python {
                     Some(base) => program.env("PYTHONUSERBASE", base),
                     None => program,
                 };
+                let of = (&*plan.source, plan.contained.is_some());
+                let program = self.with_packages(program, of, &mut visible);
                 let launch = Launch::new(program.arg(plan.source)).with_visible(visible);
                 Ok(launch.with_reuse(Reuse::Fork(plan::server)))
             })
@@ -335,9 +341,13 @@ impl Runtime for Python {
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
+        let packages = self.packages_of(&source);
+        let mut notes = interpreter::installed_for(&interpreter);
+        notes.extend(packages.iter().flat_map(|it| interpreter::installed_in(it)));
         Inputs {
-            notes: interpreter::installed_for(&interpreter),
+            notes,
             programs: [interpreter].into(),
+            packages: packages.cloned().into_iter().collect(),
             ..imports::of_script(&source)
         }
     }

@@ -1,0 +1,114 @@
+//! What decides whether programs of another machine run on this one.
+
+use std::{
+    env::consts::{ARCH, OS},
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use memchr::memmem;
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 20;
+
+/// First bytes of programs and libraries on Linux.
+const ELF: &[u8] = b"\x7fELF";
+
+/// Start of the names of versions that programs need of glibc.
+const SYMBOL: &[u8] = b"GLIBC_";
+
+/// Maximum length of such a version.
+const LONGEST: usize = 16;
+
+/// Returns the kind of machine and C library that this program was compiled for, e.g. `x86_64-linux-gnu`.
+pub(crate) fn target() -> String {
+    let library = if cfg!(target_env = "gnu") {
+        "-gnu"
+    } else if cfg!(target_env = "musl") {
+        "-musl"
+    } else {
+        ""
+    };
+    format!("{ARCH}-{OS}{library}")
+}
+
+/// A version as numbers, which is compared as such.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version(Vec<u32>);
+
+impl Version {
+    /// Reads the numbers at the start of a text; `None` if there are none.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let numbers: Option<Vec<u32>> =
+            text[..end].trim_end_matches('.').split('.').map(|it| it.parse().ok()).collect();
+        numbers.map(Self)
+    }
+
+    /// The first two numbers as text, e.g. `3.11`.
+    pub(crate) fn minor(&self) -> String {
+        let parts: Vec<String> = self.0.iter().take(2).map(u32::to_string).collect();
+        parts.join(".")
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        f.write_str(&parts.join("."))
+    }
+}
+
+/// Returns the newest version of glibc that a file needs; `None` if it is not a program or library, or needs none.
+pub(crate) fn needed_glibc(path: &Path) -> io::Result<Option<Version>> {
+    let mut file = File::open(path)?;
+    let mut start = Vec::new();
+    file.by_ref().take(ELF.len() as u64).read_to_end(&mut start)?;
+    if start != ELF {
+        return Ok(None);
+    }
+    let (mut newest, mut buffer, finder) = (None, Vec::new(), memmem::Finder::new(SYMBOL));
+    loop {
+        // A name may be on the border of two parts.
+        buffer.drain(..buffer.len().saturating_sub(SYMBOL.len().saturating_add(LONGEST)));
+        let read = file.by_ref().take(CHUNK as u64).read_to_end(&mut buffer)?;
+        if read == 0 {
+            return Ok(newest);
+        }
+        let found = finder.find_iter(&buffer).filter_map(|at| {
+            let rest = &buffer[at..][SYMBOL.len()..];
+            let text = String::from_utf8_lossy(&rest[..rest.len().min(LONGEST)]);
+            Version::parse(&text)
+        });
+        newest = newest.max(found.max());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_numbers() {
+        let version = |text| Version::parse(text).unwrap();
+        assert!(version("2.9") < version("2.34") && version("2.34") == version("2.34\0x"));
+        assert!(version("2.2") < version("2.2.5"));
+        assert_eq!(version("3.11.7").minor(), "3.11");
+        assert_eq!(Version::parse("PRIVATE"), None);
+    }
+
+    #[test]
+    fn the_newest_symbol_of_a_program_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        // One name is on the border of two parts.
+        let mut bytes = [ELF, b"GLIBC_2.2.5\0GLIBC_PRIVATE\0"].concat();
+        bytes.resize(CHUNK + ELF.len() - 8, b'x');
+        bytes.extend(b"GLIBC_2.34\0GLIBC_2.9\0");
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(needed_glibc(&path).unwrap(), Version::parse("2.34"));
+        std::fs::write(&path, &bytes[1..]).unwrap();
+        assert_eq!(needed_glibc(&path).unwrap(), None);
+    }
+}
