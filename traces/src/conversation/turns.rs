@@ -256,7 +256,7 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
             .attributes
             .text(keys::AGENT_NAME)
             .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
-        beside: beside(view, &calls, [&user.attachments, &answer.attachments]),
+        beside: beside(view, &calls, &user.attachments),
         user,
         answer,
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
@@ -338,16 +338,16 @@ fn drawn(anchor: &[Message], calls: &[Call]) -> [Vec<Attachment>; 2] {
     [split_answer(anchor).1, last].map(attachments_of)
 }
 
-/// The attachments in messages before the one of the user, and in those between it and the answer, such as results of tools; none
-/// of those that are known.
-fn beside(view: &SpanView<'_>, calls: &[Call], known: [&[Attachment]; 2]) -> [Vec<Attachment>; 2] {
+/// The attachments in messages before the one of the user, and in those between it and the answer, such as results of tools;
+/// without those of the user.
+fn beside(view: &SpanView<'_>, calls: &[Call], of_user: &[Attachment]) -> [Vec<Attachment>; 2] {
     let own = calls.iter().filter(|call| !call.record.delegated && !call.input.is_empty());
     let last = own.max_by_key(|call| (call.record.end_ns, call.record.start_ns));
     let last = last.map(|call| &*call.input).unwrap_or_default();
     let anchor: &[Message] = &view.input;
     let of = |messages: &[Message]| {
         let mut all = attachments_of(messages);
-        all.retain(|it| !known.iter().any(|known| known.contains(it)));
+        all.retain(|it| !of_user.contains(it));
         all
     };
     let before = |all: &'_ [Message]| of(&all[..all.len() - after_user(all).len()]);
