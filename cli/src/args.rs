@@ -38,15 +38,16 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
-pub(crate) use self::agree::{AgreeArgs, AgreementForm, AgreementOutput};
-pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
+pub(crate) use self::agree::AgreeArgs;
+pub(crate) use self::compare::{BaselineArgs, CompareArgs};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
-pub(crate) use self::mutate::{MutateArgs, MutationForm, MutationOutput};
+pub(crate) use self::mutate::MutateArgs;
 pub(crate) use self::pipe::PipeArgs;
 pub(crate) use self::receive::ReceiveArgs;
 pub(crate) use self::repro::{ReproArgs, run_again};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_file, outputs};
+pub(crate) use self::values::{ResultForm, ResultOutput};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},

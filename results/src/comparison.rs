@@ -12,7 +12,7 @@ use evaluator_statistics::{
 };
 use serde::Serialize;
 
-use super::{CaseValue, CaseValues, Slices, model::has_too_few_cases};
+use super::{CaseValue, CaseValues, Slices, model::has_too_few_cases, run_warnings::counted};
 
 /// Random sign flips where there are too many differences for all of them.
 const FLIPS: u64 = 9_999;
@@ -105,7 +105,6 @@ pub struct EvaluatorComparison {
     /// Mean score of the new run over the same cases.
     pub new: Option<f64>,
     /// Mean of the differences new - base of these cases, with its interval.
-    #[serde(serialize_with = "estimate")]
     pub difference: Option<Estimate>,
     /// p-value of no difference: exact sign flips or McNemar's test, or random sign flips; adjusted for the number of
     /// evaluators (Holm). It never decides.
@@ -134,7 +133,6 @@ pub struct EvaluatorDifference {
     /// Mean score of the new run over the same cases.
     pub new: Option<f64>,
     /// Mean of the differences new - base of these cases, with its interval.
-    #[serde(serialize_with = "estimate")]
     pub difference: Option<Estimate>,
     /// Number of cases that passed and fail now.
     pub regressed: u64,
@@ -223,7 +221,6 @@ pub struct ClaimResult {
     /// The claim: `no worse than 0.02`, `no regressions`.
     pub claim: String,
     /// The verdict.
-    #[serde(serialize_with = "verdict")]
     pub verdict: GateVerdict,
     /// What it rests on.
     pub reason: String,
@@ -648,28 +645,6 @@ fn no_regressions(comparison: &EvaluatorComparison) -> ClaimResult {
     let all = [(regressed, Regressed), (flaky, Flaky), (broke, Broke)];
     let reason = all.into_iter().filter_map(counted).collect::<Vec<_>>().join(", ");
     ClaimResult { claim: "no regressions".to_owned(), verdict, reason }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-#[expect(clippy::ref_option, reason = "the signature is that of serde")]
-fn estimate<S: serde::Serializer>(
-    estimate: &Option<Estimate>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let members = estimate.as_ref().map(|it| {
-        serde_json::json!({
-            "n": it.n, "units": it.units, "mean": it.mean,
-            "lower": it.interval.lower, "upper": it.interval.upper,
-        })
-    });
-    members.serialize(serializer)
-}
-
-fn verdict<S: serde::Serializer>(verdict: &GateVerdict, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(verdict.as_str())
 }
 
 #[cfg(test)]

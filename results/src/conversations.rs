@@ -5,22 +5,16 @@ use std::{
     fmt, io, mem,
     sync::{Arc, OnceLock, mpsc::sync_channel},
     thread,
-    time::Duration,
 };
 
 use evaluator_json::{self as json, ParseOptions, Value};
-use evaluator_traces::conversation::{Labels, PerformanceMetrics, RunPerformance};
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use evaluator_traces::conversation::RunPerformance;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    CaseValues, Contained, ConversationReport, ErrorType, EvaluationOutcome, EvaluationReport,
-    EventContext, Partial, Status, Tally, TargetProxyReport,
-    digest::Digest,
-    encoding,
+    CaseValues, ConversationReport, EvaluationOutcome, EvaluationReport, Partial, Tally,
+    encoding::Parts,
     run_file::{ConversationRecord, Reader, Span, Store, TranscriptRecord, kind},
     run_warnings::{Place, RunWarnings, Subjects},
     totals::{EvaluatorScores, NotEvaluated, Totals},
@@ -289,16 +283,14 @@ impl Collector {
     /// Reads the line of a conversation without the details of its evaluations, unless they have the reason why one was not evaluated.
     pub(super) fn read(line: &[u8]) -> io::Result<(usize, ConversationReport)> {
         let line = str::from_utf8(line).map_err(io::Error::other)?;
-        let record: ConversationRecord<Line<Outline, PerformanceMetrics>> =
-            serde_json::from_str(line)?;
-        let (report, performance) = record.conversation.parts();
+        let outline = Parts { details: false, ..Parts::ALL };
+        let mut record: ConversationRecord<ConversationReport> = outline.read(line)?;
         let is_unevaluated =
             |it: &EvaluationReport| it.outcome() == EvaluationOutcome::NotEvaluated;
-        if report.evaluations.iter().any(is_unevaluated) {
-            let record: ConversationRecord<ConversationReport> = serde_json::from_str(line)?;
-            return Ok((record.number, record.conversation));
+        if record.conversation.evaluations.iter().any(is_unevaluated) {
+            record = Parts::ALL.read(line)?;
         }
-        Ok((record.number, ConversationReport { performance, ..report }))
+        Ok((record.number, record.conversation))
     }
 
     /// Reads the line of a conversation.
@@ -383,7 +375,7 @@ impl Conversations {
     /// The reports from this number on.
     #[must_use]
     pub fn iter_from(&self, next: usize) -> ConversationReports<'_> {
-        ConversationReports { inner: &self.0, readers: Vec::new(), next, parts: Parts::All }
+        ConversationReports { inner: &self.0, readers: Vec::new(), next, parts: Parts::ALL }
     }
 
     /// The report of the conversation with this number, from 0; `None` beyond the last one.
@@ -518,135 +510,25 @@ pub struct ConversationReports<'c> {
     parts: Parts,
 }
 
-/// Parts of each conversation that are read.
-#[derive(Clone, Copy, Debug)]
-enum Parts {
-    All,
-    /// All but its performance.
-    Evaluations,
-    /// Also without the details of its evaluations.
-    Outline,
-}
-
-/// A conversation on a line of a run file, of which evaluations and performance are read as these types.
+/// The performance of a conversation as it is in the run file.
 #[derive(Deserialize)]
-struct Line<E, P> {
-    trace_id: Arc<str>,
-    trace_file: Option<Arc<str>>,
-    eval_case_id: Option<Arc<str>>,
-    case: Option<Arc<str>>,
-    cluster: Option<Arc<str>>,
-    #[serde(default)]
-    labels: Labels,
-    content: Option<Digest>,
-    #[serde(default)]
-    dropped_copies: usize,
-    session: Option<Arc<str>>,
-    #[serde(default)]
-    traces: Vec<Arc<str>>,
-    #[serde(default)]
-    several_values: Vec<String>,
-    prompt: Option<Arc<str>>,
-    turns: usize,
-    #[serde(default)]
-    warnings: Vec<String>,
-    #[serde(default)]
-    failed_turns: Vec<String>,
-    evaluations: Vec<E>,
-    performance: Option<P>,
-    events: Option<EventContext>,
-}
-
-impl<E: Into<EvaluationReport>, P> Line<E, P> {
-    /// The report without its performance, and the performance.
-    fn parts(self) -> (ConversationReport, Option<P>) {
-        let report = ConversationReport {
-            trace_id: self.trace_id,
-            trace_file: self.trace_file,
-            eval_case_id: self.eval_case_id,
-            case: self.case,
-            cluster: self.cluster,
-            labels: self.labels,
-            content: self.content,
-            dropped_copies: self.dropped_copies,
-            session: self.session,
-            traces: self.traces,
-            several_values: self.several_values,
-            prompt: self.prompt,
-            turns: self.turns,
-            warnings: self.warnings,
-            failed_turns: self.failed_turns,
-            evaluations: self.evaluations.into_iter().map(Into::into).collect(),
-            performance: None,
-            events: self.events,
-        };
-        (report, self.performance)
-    }
-}
-
-/// An evaluation without its details.
-#[derive(Deserialize)]
-struct Outline {
-    name: String,
-    score: Option<f64>,
-    threshold: Option<f64>,
-    status: Status,
-    failure_reason: Option<String>,
-    #[serde(default)]
-    per_invocation_scores: Vec<Option<f64>>,
-    #[serde(rename = "duration_ns", with = "encoding::nanoseconds")]
-    duration: Option<Duration>,
-    error: Option<String>,
-    headline: Option<String>,
-    #[serde(default, deserialize_with = "encoding::error_type")]
-    error_type: Option<ErrorType>,
-    stderr: Option<String>,
-    attempts: u32,
-    #[serde(default)]
-    warnings: Vec<String>,
-    target_proxy: Option<TargetProxyReport>,
-    containment: Option<Arc<Contained>>,
-    #[serde(default)]
-    repeats: Vec<Outline>,
-}
-
-impl From<Outline> for EvaluationReport {
-    fn from(outline: Outline) -> Self {
-        Self {
-            name: outline.name,
-            score: outline.score,
-            threshold: outline.threshold,
-            status: outline.status,
-            failure_reason: outline.failure_reason,
-            per_invocation_scores: outline.per_invocation_scores,
-            duration: outline.duration,
-            error: outline.error,
-            headline: outline.headline,
-            error_type: outline.error_type,
-            stderr: outline.stderr,
-            attempts: outline.attempts,
-            warnings: outline.warnings,
-            details: None,
-            prompts: Vec::new(),
-            target_proxy: outline.target_proxy,
-            containment: outline.containment,
-            repeats: outline.repeats.into_iter().map(Into::into).collect(),
-        }
-    }
+struct PerformanceText<'l> {
+    #[serde(borrow)]
+    performance: Option<&'l RawValue>,
 }
 
 impl<'c> ConversationReports<'c> {
     /// The same reports without the performance of the conversations, which are read in two thirds of the time.
     #[must_use]
     pub fn without_performance(self) -> Self {
-        Self { parts: Parts::Evaluations, ..self }
+        Self { parts: Parts { performance: false, ..self.parts }, ..self }
     }
 
     /// The same reports without the performance of the conversations and the details of their evaluations, which are read
     /// in a third of the time.
     #[must_use]
     pub fn outlines(self) -> Self {
-        Self { parts: Parts::Outline, ..self }
+        Self { parts: Parts::NONE, ..self }
     }
 
     /// Continues with the report of this number.
@@ -691,13 +573,14 @@ impl<'c> ConversationReports<'c> {
     pub(super) fn next_with_text(
         &mut self,
     ) -> Option<io::Result<(ConversationReport, Option<Value>)>> {
+        let parts = Parts { performance: false, ..Parts::ALL };
         self.next_as(|line| {
-            let record: ConversationRecord<Line<EvaluationReport, &RawValue>> =
-                serde_json::from_str(line)?;
-            let (report, text) = record.conversation.parts();
+            let record: ConversationRecord<ConversationReport> = parts.read(line)?;
+            let text: ConversationRecord<PerformanceText<'_>> = serde_json::from_str(line)?;
+            let text = text.conversation.performance;
             let parsed = text.map(|text| json::parse(text.get(), &ParseOptions::default()));
             let performance = parsed.transpose().map_err(io::Error::other)?;
-            Ok((report, performance.map(|parsed| parsed.value)))
+            Ok((record.conversation, performance.map(|parsed| parsed.value)))
         })
     }
 
@@ -737,22 +620,12 @@ impl Iterator for ConversationReports<'_> {
     type Item = io::Result<ConversationReport>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.parts {
-            Parts::All => self.next_as(|line| {
-                let record: ConversationRecord<ConversationReport> = serde_json::from_str(line)?;
-                Ok(record.conversation)
-            }),
-            Parts::Evaluations => self.next_as(without_performance::<EvaluationReport>),
-            Parts::Outline => self.next_as(without_performance::<Outline>),
-        }
+        let parts = self.parts;
+        self.next_as(|line| {
+            let record: ConversationRecord<ConversationReport> = parts.read(line)?;
+            Ok(record.conversation)
+        })
     }
-}
-
-fn without_performance<E: DeserializeOwned + Into<EvaluationReport>>(
-    line: &str,
-) -> io::Result<ConversationReport> {
-    let record: ConversationRecord<Line<E, IgnoredAny>> = serde_json::from_str(line)?;
-    Ok(record.conversation.parts().0)
 }
 
 impl<'c> IntoIterator for &'c Conversations {

@@ -1,8 +1,50 @@
 //! Encoding of values without a JSON form of their own in run files.
 
-use serde::{Deserialize, Deserializer};
+use std::cell::Cell;
+
+use evaluator_traces::conversation::PerformanceMetrics;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::error_type::ERROR_TYPES;
+
+thread_local! {
+    /// Parts of the conversation that this thread is reading.
+    static PARTS: Cell<Parts> = const { Cell::new(Parts::ALL) };
+}
+
+/// Parts of a conversation that are read: they take most of the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    pub(super) performance: bool,
+    /// Those of its evaluations.
+    pub(super) details: bool,
+}
+
+impl Parts {
+    pub(super) const ALL: Self = Self { performance: true, details: true };
+    pub(super) const NONE: Self = Self { performance: false, details: false };
+
+    /// Reads the line of a conversation. Derived code passes no arguments to its fields, so they are set for the thread.
+    pub(super) fn read<R: DeserializeOwned>(self, line: &str) -> Result<R, serde_json::Error> {
+        let before = PARTS.replace(self);
+        let record = serde_json::from_str(line);
+        PARTS.set(before);
+        record
+    }
+}
+
+/// Reads the performance of a conversation.
+pub(super) fn performance<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<PerformanceMetrics>, D::Error> {
+    match PARTS.get().performance {
+        true => Option::deserialize(deserializer),
+        false => IgnoredAny::deserialize(deserializer).map(|_| None),
+    }
+}
 
 /// Durations as nanoseconds.
 pub(super) mod nanoseconds {
@@ -51,6 +93,9 @@ pub(super) mod details {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Object>, D::Error> {
+        if !super::PARTS.get().details {
+            return de::IgnoredAny::deserialize(deserializer).map(|_| None);
+        }
         let text = <&RawValue>::deserialize(deserializer)?;
         match json::parse(text.get(), &ParseOptions::default()).map(|parsed| parsed.value) {
             Ok(Value::Object(details)) => Ok(Some(details)),

@@ -174,7 +174,11 @@ pub struct ConversationReport {
     /// Evaluations in the order of the configuration.
     pub evaluations: Vec<EvaluationReport>,
     /// Latencies, tokens and counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "encoding::performance"
+    )]
     pub performance: Option<PerformanceMetrics>,
     /// Data of evaluation events, if the run was asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

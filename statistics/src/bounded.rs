@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use serde::Serialize;
+
 use crate::{
     distribution::{normal_quantile, student_quantile},
     refusal::{Refusal, require, require_confidence, require_values},
@@ -10,7 +12,7 @@ use crate::{
 };
 
 /// A confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub lower: f64,
@@ -19,7 +21,7 @@ pub struct Interval {
 }
 
 /// A mean or proportion with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Number of values.
     pub n: usize,
@@ -28,6 +30,7 @@ pub struct Estimate {
     /// The plain mean.
     pub mean: f64,
     /// The interval.
+    #[serde(flatten)]
     pub interval: Interval,
 }
 

@@ -1,5 +1,7 @@
 //! Decisions between "passes", "fails" and "not enough is known".
 
+use serde::Serialize;
+
 use crate::{
     bounded::{BoundedSample, Estimate, Interval},
     proportion::{clopper_pearson, proportion_interval},
@@ -10,7 +12,8 @@ use crate::{
 pub const MOST_CASES: u64 = 1_000_000;
 
 /// Outcome of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GateVerdict {
     /// The whole interval is at or above the limit.
     Pass,

@@ -1,9 +1,10 @@
 """Evaluates conversations in a real Spark cluster, breaks parts of it, and compares with one machine.
 
-    python drive.py EVALUATOR DIRECTORY
+    python drive.py EVALUATOR DIRECTORY [plain]
 
 EVALUATOR is the command. DIRECTORY has an `eval_config.yaml` and gets everything that this writes. PySpark and Java have to be there. The
-cluster is one master and two workers on loopback, each in a process of its own.
+cluster is one master and two workers on loopback, each in a process of its own. `plain` breaks nothing and runs within one process of
+Spark: enough to see whether another version of PySpark works.
 """
 
 import json
@@ -22,12 +23,15 @@ HERE = Path(__file__).resolve().parent
 MODULE = HERE.parent.parent / "integrations" / "spark" / "evaluator_spark.py"
 HOME = os.path.dirname(pyspark.__file__)
 MASTER = "spark://127.0.0.1:17077"
-LINES, PARTITIONS = 240, 12
+LINES, PARTITIONS = 48, 6
 # Seconds until something has to have happened.
 PATIENCE = 120
+BEGAN = time.monotonic()
 
 sys.path.insert(0, str(MODULE.parent))
 os.environ.update(SPARK_HOME=HOME, SPARK_LOCAL_IP="127.0.0.1", SPARK_DAEMON_MEMORY="256m", PYSPARK_PYTHON=sys.executable)
+# Each Java lives for seconds: optimizing its code takes longer than running it.
+os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 COMMAND = [EVALUATOR, "pipe", "-c", str(DIRECTORY / "eval_config.yaml"), "--group-by", "trace"]
 
 
@@ -60,6 +64,10 @@ def span(number):
 
 SPANS = [span(number) for number in range(1, LINES + 1)]
 TEXTS = [json.dumps(spans, ensure_ascii=False) for spans in SPANS]
+
+
+def say(text):
+    print(f"{time.monotonic() - BEGAN:5.1f} s  {text}", flush=True)
 
 
 def wait(what, is_true):
@@ -144,9 +152,10 @@ def main():
     (DIRECTORY / "asked").mkdir()
     expected = scores(subprocess.run(COMMAND, input="\n".join(TEXTS).encode(), stdout=subprocess.PIPE, check=True).stdout.decode().rstrip("\n").split("\n"))
     assert len(expected) == LINES and len({str(it) for it in expected.values()}) == 2, "the evaluators tell answers apart"
-    cluster = Cluster()
+    is_plain = sys.argv[3:] == ["plain"]
+    cluster = None if is_plain else Cluster()
     try:
-        spark = session(SparkSession.builder.master(MASTER).appName("evaluator"))
+        spark = session(SparkSession.builder.master("local[2]" if is_plain else MASTER).appName("evaluator"))
         try:
             spark.sparkContext.setLogLevel("ERROR")
             spark.sparkContext.addPyFile(str(MODULE))
@@ -154,9 +163,10 @@ def main():
         finally:
             spark.stop()
     finally:
-        cluster.stop()
+        if cluster:
+            cluster.stop()
     wait("the end of all filters", lambda: not processes(EVALUATOR, "pipe"))
-    print("nothing was lost or counted twice, and no process is left")
+    print(f"PySpark {pyspark.__version__}: nothing was lost or counted twice, and no process is left")
 
 
 def session(builder):
@@ -170,9 +180,8 @@ def session(builder):
         "spark.speculation": "true",
         "spark.speculation.interval": "200ms",
         "spark.speculation.quantile": "0.5",
-        "spark.speculation.minTaskRuntime": "3s",
+        "spark.speculation.minTaskRuntime": "2s",
         "spark.sql.shuffle.partitions": "6",
-        "spark.task.maxFailures": "8",
     }.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -183,7 +192,7 @@ def scenarios(spark, cluster, expected):
 
     def check(what, rows, wanted=expected):
         assert scores(rows) == wanted, f"{what}: {len(scores(rows))} of {len(wanted)} conversations, or other scores"
-        print(f"{what}: as on one machine", flush=True)
+        say(f"{what}: as on one machine")
 
     from evaluator_spark import evaluate, evaluate_df, lines_of_spans
 
@@ -208,6 +217,12 @@ def scenarios(spark, cluster, expected):
     spans = lines_of_spans(spark.createDataFrame(shuffled, "span string").repartition(5), "span")
     check("spans in random order", [row.value for row in evaluate_df(spans, "value", COMMAND).collect()])
     early(lines, evaluate)
+    if cluster:
+        faults(cluster, lines, evaluate, check)
+
+
+def faults(cluster, lines, evaluate, check):
+    """What breaks in a cluster."""
     check("stuck task", evaluate(lines, stuck()).collect())
     killed("executor", lambda: processes("CoarseGrainedExecutorBackend")[:1], lines, evaluate, check)
 
@@ -229,7 +244,7 @@ def report(parts):
     assert ended.returncode == 1 and len(traces) == LINES, f"exit code {ended.returncode}, {len(traces)} conversations"
     command.pop(3)
     assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 3, "a missing part"
-    print("report of the parts: complete", flush=True)
+    say("report of the parts: complete")
 
 
 def stuck():
@@ -257,7 +272,7 @@ def early(lines, evaluate):
         evaluate(lines, command).collect()
     except Exception as error:
         assert "lines, and" in str(error), error
-        print("filter that ends early: the job fails", flush=True)
+        say("filter that ends early: the job fails")
         return
     raise AssertionError("a filter that ends early was not noticed")
 

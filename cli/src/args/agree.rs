@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use evaluator_host::report::{AgreementSettings, Meanings, SheetSettings};
 
 use super::{
     gates::confidence,
-    values::{FormOutput, file, form_output, name, whole, writable},
+    values::{ResultOutput, file, name, result_output, whole, writable},
 };
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the evaluators agree as asked, or nothing is asked; 1 they do not; 2 nothing can be compared; 3 an evaluation with a label broke, or something cannot be written; 4 the labels do not decide";
@@ -64,20 +64,8 @@ pub(crate) struct AgreeArgs {
     at_random: bool,
     /// Form of the result (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout; repeatable
     /// (default: table)
-    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = form_output::<AgreementForm>)]
-    pub(crate) output: Vec<AgreementOutput>,
-}
-
-/// Form and destination of an agreement.
-pub(crate) type AgreementOutput = FormOutput<AgreementForm>;
-
-/// Form of an agreement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AgreementForm {
-    Table,
-    Json,
-    Markdown,
-    Html,
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = result_output)]
+    pub(crate) output: Vec<ResultOutput>,
 }
 
 impl AgreeArgs {

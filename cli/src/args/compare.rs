@@ -7,7 +7,7 @@ use evaluator_host::report::{ComparisonSettings, run_file::ChangeKind};
 
 use super::{
     gates::confidence,
-    values::{FormOutput, existing, form_output, name, writable},
+    values::{ResultOutput, existing, name, result_output, writable},
 };
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is asked of it, or nothing is asked; 1 it does not; 2 the runs cannot be compared; 3 something broke in one of them; 4 the cases do not decide";
@@ -34,8 +34,8 @@ pub(crate) struct CompareArgs {
     pub(crate) by: Vec<String>,
     /// Form of the comparison (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
-    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = form_output::<ComparisonForm>)]
-    pub(crate) output: Vec<ComparisonOutput>,
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = result_output)]
+    pub(crate) output: Vec<ResultOutput>,
 }
 
 impl CompareArgs {
@@ -149,18 +149,6 @@ impl Allowed {
             Self::All => &ChangeKind::REFUSED,
         }
     }
-}
-
-/// Form and destination of a comparison.
-pub(crate) type ComparisonOutput = FormOutput<ComparisonForm>;
-
-/// Form of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ComparisonForm {
-    Table,
-    Json,
-    Markdown,
-    Html,
 }
 
 fn difference(text: &str) -> Result<f64, String> {

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use evaluator_host::conversation::GroupBy;
 use evaluator_mutation::{Mutation, OPERATORS, Operator};
 
@@ -12,7 +12,9 @@ use super::{
     judge::JudgeFlags,
     name, one_of,
     run::{GROUPINGS, fraction},
-    trace_input, whole, writable,
+    trace_input,
+    values::{ResultOutput, result_output},
+    whole,
 };
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 every relation holds, and enough is killed; 1 a relation is violated, or too little is killed; 2 usage error, or nothing to damage; 3 an evaluator broke";
@@ -97,37 +99,11 @@ pub(crate) struct MutateArgs {
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Form of the report (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
-    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
-    pub(crate) output: Vec<MutationOutput>,
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = result_output)]
+    pub(crate) output: Vec<ResultOutput>,
     /// Options that decide which evaluators run and how, as they can be parsed again.
     #[arg(skip)]
     pub(crate) options: Vec<String>,
-}
-
-/// Form and destination of a report.
-#[derive(Clone, Debug)]
-pub(crate) struct MutationOutput {
-    pub(crate) form: MutationForm,
-    /// `None` for stdout.
-    pub(crate) file: Option<PathBuf>,
-}
-
-/// Form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MutationForm {
-    Table,
-    Json,
-    Markdown,
-    Html,
-}
-
-fn output(text: &str) -> Result<MutationOutput, String> {
-    let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
-    let form = MutationForm::from_str(form, false).map_err(|_| {
-        format!("there is no form `{form}`; the forms are table, json, markdown, html")
-    })?;
-    let file = file.filter(|file| *file != "-").map(writable).transpose()?;
-    Ok(MutationOutput { form, file })
 }
 
 fn operator(text: &str) -> Result<&'static Operator, String> {

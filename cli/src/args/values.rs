@@ -104,22 +104,30 @@ pub(super) fn writable(text: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Form and destination of an output that may have several.
-#[derive(Clone, Debug)]
-pub(crate) struct FormOutput<F> {
-    pub(crate) form: F,
+/// Form of the result of a command that is not the report of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultForm {
+    #[default]
+    Table,
+    Json,
+    Markdown,
+    Html,
+}
+
+/// Form and destination of a result.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResultOutput {
+    pub(crate) form: ResultForm,
     /// `None` for stdout.
     pub(crate) file: Option<PathBuf>,
 }
 
 /// Parses `FORM` or `FORM=FILE`.
-pub(super) fn form_output<F: ValueEnum>(text: &str) -> Result<FormOutput<F>, String> {
+pub(super) fn result_output(text: &str) -> Result<ResultOutput, String> {
     let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
-    let form = F::from_str(form, false).map_err(|_| {
-        let forms = F::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-        let forms: Vec<String> = forms.map(|form| form.get_name().to_owned()).collect();
-        format!("there is no form `{form}`; the forms are {}", forms.join(", "))
+    let form = ResultForm::from_str(form, false).map_err(|_| {
+        format!("there is no form `{form}`; the forms are table, json, markdown, html")
     })?;
     let file = file.filter(|file| *file != "-").map(writable).transpose()?;
-    Ok(FormOutput { form, file })
+    Ok(ResultOutput { form, file })
 }

@@ -12,9 +12,9 @@ use evaluator_host::{
     verdict::Standing,
 };
 
-use super::{broken, print, unusable, written::Written};
+use super::{broken, unusable, written::Written};
 use crate::{
-    args::{AgreeArgs, AgreementForm, AgreementOutput},
+    args::{AgreeArgs, ResultForm},
     exit, render,
 };
 
@@ -102,9 +102,12 @@ fn compare(
         render::warning(&format!("{run} is a run in which something broke: {outcome}"));
     }
     let is_broken = codes.len() > 1;
-    let table = [AgreementOutput { form: AgreementForm::Table, file: None }];
-    let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
-    codes.extend(outputs.iter().map(|output| write(&agreement, is_broken, output)));
+    codes.push(AGREEMENT.write_forms(&args.output, |form, _| match form {
+        ResultForm::Table => Ok(render::agreement(&agreement)),
+        ResultForm::Markdown => Ok(render::agreement_markdown(&agreement)),
+        ResultForm::Json => Ok(json::to_pretty(&agreement.to_json()?) + "\n"),
+        ResultForm::Html => render::agreement_html(&agreement, is_broken),
+    }));
     let code = exit::worst(codes);
     render::agreement_verdict(&agreement, is_broken, code);
     Ok(code)
@@ -115,33 +118,6 @@ fn refused(error: AgreementError) -> u8 {
     match error {
         AgreementError::Unreadable(_) => broken(error),
         _ => unusable(error),
-    }
-}
-
-/// Writes an agreement in one form. Returns the exit code.
-fn write(agreement: &Agreement, is_broken: bool, output: &AgreementOutput) -> u8 {
-    let unwritable = |error| broken(format!("the agreement cannot be written: {error}"));
-    let text = match output.form {
-        AgreementForm::Table => render::agreement(agreement),
-        AgreementForm::Markdown => render::agreement_markdown(agreement),
-        AgreementForm::Json => match agreement.to_json() {
-            // ASCII, as the report.
-            Ok(value) => json::to_pretty(&value) + "\n",
-            Err(error) => return unwritable(error),
-        },
-        AgreementForm::Html => match render::agreement_html(agreement, is_broken) {
-            Ok(text) => text,
-            Err(error) => return unwritable(error),
-        },
-    };
-    let text = match output.form {
-        AgreementForm::Json | AgreementForm::Html => text,
-        _ => render::printable(&text).into_owned(),
-    };
-    match (&output.file, output.form) {
-        (Some(file), _) => AGREEMENT.write(file, &text).map_or_else(broken, |()| exit::OK),
-        (None, AgreementForm::Json | AgreementForm::Html) => print(&text, exit::OK),
-        (None, _) => print(&render::painted(&text), exit::OK),
     }
 }
 

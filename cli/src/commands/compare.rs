@@ -1,6 +1,6 @@
 //! `evaluator compare`: two saved runs, case by case.
 
-use std::{io, panic, path::Path, thread};
+use std::{panic, path::Path, thread};
 
 use evaluator_host::{
     json,
@@ -11,10 +11,10 @@ use evaluator_host::{
     verdict::Standing,
 };
 
-use super::{broken, print, report::ensure_recorded, unusable, written::Written};
+use super::{report::ensure_recorded, unusable, written::Written};
 use crate::{
-    args::{CompareArgs, ComparisonForm, ComparisonOutput},
-    exit, render, streams,
+    args::{CompareArgs, ResultForm},
+    exit, render,
 };
 
 const COMPARISON: Written = Written("comparison");
@@ -35,8 +35,6 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     let mut comparison = Comparison::new(&base, &new, &args.settings()).map_err(unusable)?;
     comparison.differences = differences.allowed.iter().map(ToString::to_string).collect();
     let code = exit::of(comparison.verdict());
-    let table = [ComparisonOutput { form: ComparisonForm::Table, file: None }];
-    let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
     let mut codes = vec![code];
     for (file, report) in [(&args.base, &base), (&args.new, &new)] {
         if report.standing() == Standing::Errored {
@@ -47,8 +45,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     }
     let is_broken = codes.len() > 1;
     let said: Vec<String> = differences.said.iter().map(ToString::to_string).collect();
-    let compared = Compared { runs: (&base, &new), comparison: &comparison, said, is_broken };
-    codes.extend(outputs.iter().map(|output| write(&compared, output)));
+    codes.push(COMPARISON.write_forms(&args.output, |form, width| match form {
+        ResultForm::Table => Ok(render::comparison(&comparison, width)),
+        ResultForm::Markdown => Ok(render::comparison_markdown(&comparison)),
+        ResultForm::Json => Ok(json::to_pretty(&comparison.to_json()?) + "\n"),
+        ResultForm::Html => {
+            render::comparison_html((&base, &new), &comparison, said.clone(), is_broken)
+        }
+    }));
     let code = exit::worst(codes);
     render::comparison_verdict(&comparison, is_broken, code);
     Ok(code)
@@ -79,48 +83,5 @@ fn whole(file: &Path, report: Read) -> Result<Report, u8> {
             let resume = "finish it with `run --resume`";
             Err(unusable(format!("{file} is not compared, because {partial}; {resume}")))
         }
-    }
-}
-
-/// Two runs compared.
-struct Compared<'c> {
-    runs: (&'c Report, &'c Report),
-    comparison: &'c Comparison,
-    /// What differs and decides nothing.
-    said: Vec<String>,
-    /// Whether something broke in one of the runs.
-    is_broken: bool,
-}
-
-/// Writes a comparison in one form. Returns the exit code.
-fn write(compared: &Compared<'_>, output: &ComparisonOutput) -> u8 {
-    let Compared { runs, comparison, said, is_broken } = compared;
-    let width = if output.file.is_none() { streams::stdout_width() } else { None };
-    let text = match output.form {
-        ComparisonForm::Table => render::comparison(comparison, width),
-        ComparisonForm::Markdown => render::comparison_markdown(comparison),
-        ComparisonForm::Json => match comparison.to_json() {
-            // ASCII, as the report.
-            Ok(value) => json::to_pretty(&value) + "\n",
-            Err(error) => return broken(format!("the comparison cannot be written: {error}")),
-        },
-        ComparisonForm::Html => {
-            let mut html = Vec::new();
-            let written =
-                render::comparison_html(*runs, comparison, said.clone(), *is_broken, &mut html);
-            match written.and_then(|()| String::from_utf8(html).map_err(io::Error::other)) {
-                Ok(html) => html,
-                Err(error) => return broken(format!("the comparison cannot be written: {error}")),
-            }
-        }
-    };
-    let text = match output.form {
-        ComparisonForm::Json | ComparisonForm::Html => text,
-        _ => render::printable(&text).into_owned(),
-    };
-    match (&output.file, output.form) {
-        (Some(file), _) => COMPARISON.write(file, &text).map_or_else(broken, |()| exit::OK),
-        (None, ComparisonForm::Json | ComparisonForm::Html) => print(&text, exit::OK),
-        (None, _) => print(&render::painted(&text), exit::OK),
     }
 }

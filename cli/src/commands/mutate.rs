@@ -30,10 +30,12 @@ use self::{
     sources::{Bases, Originals, Traces},
     trials::{Laboratory, Names, RAISED, Raised, Subjected},
 };
-use super::{broken, eval_file, load_config, open_session, print, run, unusable, watched};
+use super::{
+    broken, eval_file, load_config, open_session, run, unusable, watched, written::Written,
+};
 use crate::{
-    args::{MutateArgs, MutationForm, MutationOutput, RunArgs, run_again},
-    exit, render, signals, streams,
+    args::{MutateArgs, ResultForm, ResultOutput, RunArgs, run_again},
+    exit, render, signals,
 };
 
 /// Tries evaluators on damaged conversations. Returns the exit code.
@@ -465,39 +467,11 @@ impl Shower<'_> {
 }
 
 /// Writes the report in all forms; `outcome` is the exit code of what was found. Returns the exit code.
-fn write(report: &MutationReport, outcome: u8, outputs: &[MutationOutput]) -> u8 {
-    let table = [MutationOutput { form: MutationForm::Table, file: None }];
-    let outputs = if outputs.is_empty() { &table[..] } else { outputs };
-    exit::worst(outputs.iter().map(|output| {
-        let text = match output.form {
-            MutationForm::Table => {
-                let width = if output.file.is_none() { streams::stdout_width() } else { None };
-                render::printable(&render::mutation(&report.evaluators, width)).into_owned()
-            }
-            MutationForm::Markdown => {
-                render::printable(&render::mutation_markdown(report)).into_owned()
-            }
-            MutationForm::Json => match serde_json::to_string_pretty(report) {
-                Ok(text) => text + "\n",
-                Err(error) => return broken(format!("the report cannot be written: {error}")),
-            },
-            MutationForm::Html => match render::mutation_html(report, outcome) {
-                Ok(text) => text,
-                Err(error) => return broken(format!("the report cannot be written: {error}")),
-            },
-        };
-        match (&output.file, output.form) {
-            (Some(file), _) => {
-                let written = atomic_write(file, WriteOptions::default(), |out| {
-                    out.write_all(text.as_bytes())
-                });
-                written.map_or_else(
-                    |error| broken(format!("cannot write to {}: {error}", file.display())),
-                    |()| exit::OK,
-                )
-            }
-            (None, MutationForm::Json | MutationForm::Html) => print(&text, exit::OK),
-            (None, _) => print(&render::painted(&text), exit::OK),
-        }
-    }))
+fn write(report: &MutationReport, outcome: u8, outputs: &[ResultOutput]) -> u8 {
+    Written("report").write_forms(outputs, |form, width| match form {
+        ResultForm::Table => Ok(render::mutation(&report.evaluators, width)),
+        ResultForm::Markdown => Ok(render::mutation_markdown(report)),
+        ResultForm::Json => Ok(serde_json::to_string_pretty(report)? + "\n"),
+        ResultForm::Html => render::mutation_html(report, outcome),
+    })
 }

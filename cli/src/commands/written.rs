@@ -1,13 +1,17 @@
 //! Files that a command writes its result to.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use evaluator_host::files::{WriteOptions, atomic_write, is_replaced};
 
-use super::unusable;
+use super::{broken, print, unusable};
+use crate::{
+    args::{ResultForm, ResultOutput},
+    exit, render, streams,
+};
 
 /// Kind of result that a command writes.
 #[derive(Clone, Copy, Debug)]
@@ -57,5 +61,30 @@ impl Written {
             atomic_write(file, WriteOptions::default(), |out| out.write_all(text.as_bytes()));
         let (what, name) = (self.0, file.display());
         written.map_err(|error| format!("cannot write the {what} to {name}: {error}"))
+    }
+
+    /// Writes a result in each form that is asked for, or as a table. `form` returns it as text; a table has at most so many
+    /// columns. Returns the exit code.
+    pub(super) fn write_forms(
+        self,
+        outputs: &[ResultOutput],
+        form: impl Fn(ResultForm, Option<usize>) -> io::Result<String>,
+    ) -> u8 {
+        let table = [ResultOutput::default()];
+        let outputs = if outputs.is_empty() { &table[..] } else { outputs };
+        exit::worst(outputs.iter().map(|output| {
+            let width = if output.file.is_none() { streams::stdout_width() } else { None };
+            let is_data = matches!(output.form, ResultForm::Json | ResultForm::Html);
+            let text = match form(output.form, width) {
+                Ok(text) if is_data => text,
+                Ok(text) => render::printable(&text).into_owned(),
+                Err(error) => return broken(format!("the {} cannot be written: {error}", self.0)),
+            };
+            match &output.file {
+                Some(file) => self.write(file, &text).map_or_else(broken, |()| exit::OK),
+                None if is_data => print(&text, exit::OK),
+                None => print(&render::painted(&text), exit::OK),
+            }
+        }))
     }
 }

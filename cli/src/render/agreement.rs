@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     changes::{NAMED, mark, word},
+    html::page,
     markdown::escaped,
     plain::one_line,
     verdict::last_line,
@@ -86,9 +87,7 @@ pub(crate) fn agreement_html(agreement: &Agreement, is_broken: bool) -> io::Resu
     let sentence = sentence(agreement, is_broken);
     let verdict = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
     let result = Value::from(&agreement.to_json()?);
-    let mut page = Vec::new();
-    write_result(Subject::Agreement, verdict, &result, &mut page)?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    page(|out| write_result(Subject::Agreement, verdict, &result, out))
 }
 
 /// Writes the last line to stderr. `is_broken` says that something broke in the run.

@@ -1,9 +1,6 @@
 //! Two runs compared, as text and as Markdown.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-};
+use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{
     CaseChangeKind, Comparison, EvaluatorComparison, Report, run_file::Differences,
@@ -12,6 +9,7 @@ use evaluator_html::Words;
 
 use super::{
     changes::{NAMED, changes, interval, parts, rows, same_recordings, scores, word},
+    html::page,
     markdown::{escaped, sliced_comparison},
     plain::one_line,
     slices,
@@ -102,14 +100,13 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     text
 }
 
-/// Writes two runs compared as an HTML file: the new one, next to the base.
+/// Returns a page of two runs compared: the new one, next to the base.
 pub(crate) fn comparison_html(
     (base, new): (&Report, &Report),
     comparison: &Comparison,
     said: Vec<String>,
     is_broken: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+) -> io::Result<String> {
     let sentence = outcome(comparison, is_broken);
     let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
     let mut names = Names::new(new);
@@ -123,7 +120,7 @@ pub(crate) fn comparison_html(
         said,
         name: Box::new(move |conversation| names.of(conversation)),
     };
-    evaluator_html::write(new, words, out)
+    page(|out| evaluator_html::write(new, words, out))
 }
 
 /// Writes the last line of a comparison to stderr. `is_broken` says that something broke in one of the runs.

@@ -1,4 +1,4 @@
-//! One HTML file.
+//! HTML files.
 
 use std::io::{self, Write};
 
@@ -28,4 +28,11 @@ pub(super) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         name: Box::new(move |conversation| names.of(conversation)),
     };
     evaluator_html::write(report, words, out)
+}
+
+/// Returns a page as text.
+pub(super) fn page(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<String> {
+    let mut page = Vec::new();
+    write(&mut page)?;
+    String::from_utf8(page).map_err(io::Error::other)
 }

@@ -6,7 +6,9 @@ use evaluator_html::{Subject, write_result};
 use evaluator_mutation::{Counts, EvaluatorReport, MutationReport, OperatorCounts, Rate, Shown};
 use serde_json::json;
 
-use super::{Columns, markdown::escaped, plain::one_line, verdict::last_line, words::counted};
+use super::{
+    Columns, html::page, markdown::escaped, plain::one_line, verdict::last_line, words::counted,
+};
 use crate::exit;
 
 /// Returns a block per evaluator.
@@ -220,9 +222,7 @@ fn firsts(all: &[Shown]) -> Vec<(&Shown, usize)> {
 /// Returns a page. `code` is the exit code of what was found.
 pub(crate) fn mutation_html(report: &MutationReport, code: u8) -> io::Result<String> {
     let (word, what) = sentence(&report.evaluators, report.min_killed, code);
-    let mut page = Vec::new();
-    write_result(Subject::Mutation, (word, &what), report, &mut page)?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    page(|out| write_result(Subject::Mutation, (word, &what), report, out))
 }
 
 /// Returns the outcome in a word, and what it rests on.

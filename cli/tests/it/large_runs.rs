@@ -9,7 +9,7 @@ use evaluator_host::run::Runner;
 use serde_json::{Value, json};
 
 /// More conversations than are held in memory.
-const MANY: usize = 8000;
+const MANY: usize = 3000;
 
 /// An id in letters only, so that it differs from a duration.
 fn id(number: usize) -> String {

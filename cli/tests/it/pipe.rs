@@ -7,6 +7,7 @@ use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, ChildStdout, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
     thread,
 };
 
@@ -439,47 +440,58 @@ fn read(stdout: &mut ChildStdout, bytes: u64) -> Vec<u8> {
 #[test]
 fn a_part_with_an_end_has_all_records_however_the_filter_is_killed() {
     let kills = env::var("EVALUATOR_KILLS").ok().and_then(|it| it.parse().ok()).unwrap_or(12);
-    let directory = directory();
-    let mut numbers = Numbers(7);
-    for number in 0..kills {
-        let (lines, mark) = (1 + numbers.below(6), Mark::new());
-        let input: String = (1..=lines).map(line).collect();
-        // Half a line is as far as the engine came that wrote it.
-        let cut =
-            if number % 4 == 3 { numbers.below(input.len() as u64) as usize } else { input.len() };
-        let mut command =
-            directory.command(&["pipe", "-c", "c.yaml", "--group-by", "trace", "--jobs", "2"]);
-        command.env(MARK_VARIABLE, mark.as_str()).stdin(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (mut stdin, text) = (child.stdin.take().unwrap(), input[..cut].to_owned());
-        // The filter need not live long enough to read it.
-        let sending = thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
-        let mut stdout = child.stdout.take().unwrap();
-        // All that it writes is some 2,000 bytes and 1,000 for each line.
-        let mut output = read(&mut stdout, numbers.below(3000 + lines * 1000));
-        match number % 4 {
-            0 => {
-                signal("TERM", &child.id().to_string());
-            }
-            1 => child.kill().unwrap(),
-            2 => {}
-            _ => output.extend(read(&mut stdout, u64::MAX)),
+    let (directory, next) = (directory(), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let numbers =
+                    || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|it| *it < kills);
+                std::iter::from_fn(numbers).for_each(|number| kill_one(&directory, number));
+            });
         }
-        if number % 4 < 2 {
-            output.extend(read(&mut stdout, u64::MAX));
+    });
+}
+
+/// Starts a filter, kills it in one of four ways, and checks what it has written.
+fn kill_one(directory: &Directory, number: u64) {
+    let mut numbers = Numbers(number);
+    let (lines, mark) = (1 + numbers.below(6), Mark::new());
+    let input: String = (1..=lines).map(line).collect();
+    // Half a line is as far as the engine came that wrote it.
+    let cut =
+        if number % 4 == 3 { numbers.below(input.len() as u64) as usize } else { input.len() };
+    let mut command =
+        directory.command(&["pipe", "-c", "c.yaml", "--group-by", "trace", "--jobs", "2"]);
+    command.env(MARK_VARIABLE, mark.as_str()).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut stdin, text) = (child.stdin.take().unwrap(), input[..cut].to_owned());
+    // The filter need not live long enough to read it.
+    let sending = thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
+    let mut stdout = child.stdout.take().unwrap();
+    // All that it writes is some 2,000 bytes and 1,000 for each line.
+    let mut output = read(&mut stdout, numbers.below(3000 + lines * 1000));
+    match number % 4 {
+        0 => {
+            signal("TERM", &child.id().to_string());
         }
-        drop(stdout);
-        let code = finish(child).code;
-        sending.join().unwrap();
-        mark.assert_nothing_left();
-        let output = String::from_utf8(output).unwrap();
-        let whole = output.rfind('\n').map_or("", |end| &output[..=end]);
-        let kinds = kinds(whole);
-        let is_ended = kinds.last().is_some_and(|kind| kind == "end");
-        let sent = input[..cut].lines().count();
-        assert!(!is_ended || kinds.len() == sent + 2, "{kinds:?}");
-        let all_was_read = kinds.len() == sent + 2 && is_ended;
-        assert!(code != Some(0) || all_was_read || number % 4 == 2, "{code:?} {kinds:?}");
-        assert!(number % 4 != 3 || (code, is_ended) == (Some(0), true), "{code:?} {kinds:?}");
+        1 => child.kill().unwrap(),
+        2 => {}
+        _ => output.extend(read(&mut stdout, u64::MAX)),
     }
+    if number % 4 < 2 {
+        output.extend(read(&mut stdout, u64::MAX));
+    }
+    drop(stdout);
+    let code = finish(child).code;
+    sending.join().unwrap();
+    mark.assert_nothing_left();
+    let output = String::from_utf8(output).unwrap();
+    let whole = output.rfind('\n').map_or("", |end| &output[..=end]);
+    let kinds = kinds(whole);
+    let is_ended = kinds.last().is_some_and(|kind| kind == "end");
+    let sent = input[..cut].lines().count();
+    assert!(!is_ended || kinds.len() == sent + 2, "{number}: {kinds:?}");
+    let all_was_read = kinds.len() == sent + 2 && is_ended;
+    assert!(code != Some(0) || all_was_read || number % 4 == 2, "{number}: {code:?} {kinds:?}");
+    assert!(number % 4 != 3 || (code, is_ended) == (Some(0), true), "{number}: {code:?} {kinds:?}");
 }

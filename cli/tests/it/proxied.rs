@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// As many conversations as it takes for interpreters to be forked, and one more.
+const FIVE: &str = "i11_five_traces_plain";
+
 /// The configuration with these entries, all of them in a sandbox.
 fn contained(entries: &str) -> String {
     format!(
@@ -58,14 +61,14 @@ fn programs_score_as_without_a_sandbox() {
         .map(|config| {
             let server = good();
             directory.file("c.yaml", config);
-            let ran = run(&directory, &server, &[MANY], &["-vv", "--jobs", "3"]).exits(0);
-            assert_eq!(server.requests().len(), 15 * (count + 1));
+            let ran = run(&directory, &server, &[FIVE], &["-vv", "--jobs", "3"]).exits(0);
+            assert_eq!(server.requests().len(), 5 * (count + 1));
             assert!(!ran.stderr.contains("a new process for every evaluation"), "{}", ran.stderr);
             ran
         });
     let said = "no network but the proxy of its models";
     assert!(inside.stderr.contains(said) && !outside.stderr.contains(said), "{}", inside.stderr);
-    for conversation in 0..15 {
+    for conversation in 0..5 {
         for evaluator in 0..count {
             let of = |ran| metric(ran, conversation, evaluator);
             for key in ["score", "target_proxy", "warnings", "error"] {
@@ -233,9 +236,9 @@ fn attacks_on_the_network_fail_with_a_proxy() {
     };
     let entries = entry("fork", "forked.py") + &entry("process", "attack.py");
     directory.file("c.yaml", contained(&entries));
-    let ran = run(&directory, &server, &[MANY], &["-v", "--jobs", "3"]).exits(0);
+    let ran = run(&directory, &server, &[FIVE], &["-v", "--jobs", "3"]).exits(0);
     assert!(!ran.stderr.contains("fork: a new process"), "{}", ran.stderr);
-    for conversation in 0..15 {
+    for conversation in 0..5 {
         for evaluator in [0, 1] {
             let metric = metric(&ran, conversation, evaluator);
             let details = &metric["details"];
@@ -248,7 +251,7 @@ fn attacks_on_the_network_fail_with_a_proxy() {
         }
     }
     assert!(outside.accept().is_err(), "nothing has connected");
-    assert_eq!(server.requests().len(), 30);
+    assert_eq!(server.requests().len(), 10);
 }
 
 /// Leaves its token for others, and asks with theirs.

@@ -521,6 +521,23 @@ impl World {
         self.rust("src/hostile/src/main.rs", &text);
     }
 
+    /// Writes empty packages with the names of those that every lone file depends on, which take long to compile. Returns their
+    /// lines in the manifest of a file.
+    fn empty_dependencies(&self) -> String {
+        let line = |name: &str| {
+            let directory = format!("src/empty/{name}");
+            let manifest =
+                format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n");
+            self.directory.file(&format!("{directory}/Cargo.toml"), manifest);
+            self.directory.file(&format!("{directory}/src/lib.rs"), "");
+            format!(
+                "{name} = {{ path = {:?}, version = \"1\" }}\n",
+                self.directory.join(&directory)
+            )
+        };
+        ["evaluator-sdk", "serde", "serde_json"].map(line).concat()
+    }
+
     /// Runs the entries of the configuration that a name selects.
     fn run_rust(&self, prefix: &str) -> Value {
         let text = self.directory.read("c.yaml");
@@ -539,11 +556,11 @@ impl World {
 fn builds_and_rust_programs_are_contained() {
     let Some(world) = World::new() else { return };
     world.package();
-    // With a dependency of its own it does not get the SDK, which takes long to compile.
     let snoop = world.directory.join("src/hostile/snoop");
     let lone = format!(
-        "---\n[dependencies]\nsnoop = {{ path = {snoop:?} }}\n---\n\
-         const BUILT: [&str; 1] = [snoop::attempt!()];\n{RUST}"
+        "---\n[dependencies]\nsnoop = {{ path = {snoop:?} }}\n{}---\n\
+         const BUILT: [&str; 1] = [snoop::attempt!()];\n{RUST}",
+        world.empty_dependencies()
     );
     world.rust("src/lone.rs", &lone);
     world.config(&["src/hostile", "src/lone.rs"], |_| "");

@@ -123,7 +123,6 @@ pub struct EvaluatorAgreement {
     /// The people; `None` if it is held against an evaluator.
     pub raters: Option<Raters>,
     /// What both say: positive is a pass, and the reference decides what is true. `None` for grades without classes.
-    #[serde(serialize_with = "confusion")]
     pub confusion: Option<evaluator_statistics::Confusion>,
     /// Share of conversations about which both agree.
     #[serde(serialize_with = "estimate")]
@@ -154,7 +153,6 @@ pub struct EvaluatorAgreement {
     #[serde(serialize_with = "best_threshold")]
     pub best_threshold: Option<evaluator_statistics::BestThreshold>,
     /// Correlation of scores and grades.
-    #[serde(serialize_with = "correlation")]
     pub correlation: Option<evaluator_statistics::Correlation>,
     /// Whether kappa is as high as asked; `None` if nothing is asked.
     pub min_kappa: Option<MinKappa>,
@@ -228,7 +226,6 @@ pub struct MinKappa {
     /// The limit.
     pub limit: f64,
     /// The verdict.
-    #[serde(serialize_with = "verdict")]
     pub verdict: GateVerdict,
     /// What it rests on: a clause.
     pub reason: String,
@@ -343,20 +340,6 @@ fn estimate<S: Serializer>(estimate: &Option<Estimate>, serializer: S) -> Result
 }
 
 #[expect(clippy::ref_option, reason = "the signature is that of serde")]
-fn confusion<S: Serializer>(
-    confusion: &Option<evaluator_statistics::Confusion>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let members = confusion.map(|it| {
-        serde_json::json!({
-            "true_positives": it.true_positives, "false_positives": it.false_positives,
-            "false_negatives": it.false_negatives, "true_negatives": it.true_negatives,
-        })
-    });
-    members.serialize(serializer)
-}
-
-#[expect(clippy::ref_option, reason = "the signature is that of serde")]
 fn auroc<S: Serializer>(
     auroc: &Option<evaluator_statistics::Auroc>,
     serializer: S,
@@ -378,21 +361,4 @@ fn best_threshold<S: Serializer>(
         serde_json::json!({"value": it.threshold, "youden_j": it.youden_j, "lower": lower, "upper": upper})
     });
     members.serialize(serializer)
-}
-
-#[expect(clippy::ref_option, reason = "the signature is that of serde")]
-fn correlation<S: Serializer>(
-    correlation: &Option<evaluator_statistics::Correlation>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let members = correlation.map(|it| {
-        serde_json::json!({
-            "pearson": it.pearson, "spearman": it.spearman, "kendall_tau_b": it.kendall_tau_b,
-        })
-    });
-    members.serialize(serializer)
-}
-
-fn verdict<S: Serializer>(verdict: &GateVerdict, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(verdict.as_str())
 }

@@ -1,9 +1,11 @@
 //! Counts of a classifier against a reference.
 
+use serde::Serialize;
+
 use crate::refusal::{Refusal, require};
 
 /// Numbers of items by what a classifier and the reference say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     /// Both say yes.
     pub true_positives: u64,

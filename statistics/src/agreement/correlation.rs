@@ -1,5 +1,7 @@
 //! Correlation of two ratings on scales.
 
+use serde::Serialize;
+
 use super::ranks::ranks;
 use crate::{
     refusal::{Refusal, require, require_finite},
@@ -7,7 +9,7 @@ use crate::{
 };
 
 /// Coefficients of correlation, each from -1 to 1; `None` if one of both never varies.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Correlation {
     /// Pearson's, of the values.
     pub pearson: Option<f64>,
