@@ -1,5 +1,6 @@
 //! `evaluator mutate`: damaged conversations, and whether evaluators notice.
 
+mod calls;
 mod eval_files;
 mod graders;
 mod sources;

@@ -14,7 +14,7 @@ use evaluator_mutation::{
 };
 
 use super::{
-    eval_files::meets as meets_test,
+    calls::meets as meets_test,
     graders::graders,
     sources::{Bases, Mutant, Mutants, Originals, Undamaged},
 };
