@@ -6,7 +6,8 @@ use std::{
 };
 
 use evaluator_document::{
-    ConfigError, Node, NodeKind, Problem, Problems, Span, Syntax, load, read_json, read_yaml_core,
+    ConfigError, Field, Node, NodeKind, Problem, Problems, Span, Syntax, load, read_json,
+    read_yaml_core,
 };
 
 use crate::model::Warning;
@@ -185,6 +186,14 @@ fn merged(errors: Vec<ConfigError>) -> Vec<ConfigError> {
 /// Reads all items, also behind a problem. `None` after one.
 pub(crate) fn all<T>(read: impl IntoIterator<Item = Option<T>>) -> Option<Vec<T>> {
     read.into_iter().collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Returns text, which may be empty.
+pub(crate) fn any_text(field: &Field<'_>) -> Option<String> {
+    match field.node.as_str() {
+        Some(text) => Some(text.to_owned()),
+        None => field.expected("text").none(),
+    }
 }
 
 /// Returns true if a file has this extension.

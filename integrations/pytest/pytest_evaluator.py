@@ -1,10 +1,10 @@
 """Runs evaluators over recorded traces as tests of pytest.
 
-`eval_config.yaml` (.yml, .json) is collected: its run is started once per session, and each of its evaluations is a test that is
-named by its case and its evaluator. The fixture `evaluate` tries an evaluator on turns that a test writes itself, and `load` reads
-a saved run for data frames and notebooks.
+The run of `eval_config.yaml` (.yml, .json) is started once per session, and each of its evaluations is a test, named by case and
+evaluator. The fixture `evaluate` tries an evaluator on turns of a test, and `load` reads a saved run for data frames.
 """
 
+import contextlib
 import csv
 import glob
 import hashlib
@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 SHARED = pytest.StashKey()
+TURN, TOOL = ("user", "answer", "tools"), ("name", "args", "result")
 NAMES = ("eval_config.yaml", "eval_config.yml", "eval_config.json")
 
 
@@ -42,7 +43,6 @@ def pytest_addoption(parser):
 def pytest_collect_file(file_path, parent):
     if file_path.name in NAMES and not parent.config.getoption("--no-evaluations"):
         return Suite.from_parent(parent, path=file_path)
-    return None
 
 
 def pytest_sessionfinish(session):  # every process has collected
@@ -72,10 +72,9 @@ class Evaluation(pytest.Item):
 
     def __init__(self, *, row, run, **more):
         super().__init__(**more)
-        self.row, self.run = row, run
-        for key in ("score", "threshold", "error_type", "trace_id"):
-            if row[key] not in (None, ""):
-                self.user_properties.append((key, row[key]))
+        self.row, self.run, self.place = row, run, f"{row['trace_file']} (trace {row['trace_id']})"
+        keys = ("score", "threshold", "error_type", "trace_id")
+        self.user_properties += [(key, row[key]) for key in keys if row[key] not in (None, "")]
 
     def setup(self):
         outcome, reason = self.row["outcome"], self.row["reason"]
@@ -83,15 +82,12 @@ class Evaluation(pytest.Item):
             pytest.skip(f"{outcome.replace('_', ' ')}: {reason or 'it gave no reason'}")
         if outcome not in ("passed", "failed"):
             # What fails before a test is an error of it.
-            pytest.fail(f"{self.where()}\n{self.row['error_type'] or outcome}: {reason}", pytrace=False)
+            pytest.fail(f"{self.place}\n{self.row['error_type'] or outcome}: {reason}", pytrace=False)
 
     def runtest(self):
         # Where gates decide, a run in which evaluations fail may pass.
         if self.row["outcome"] == "failed" and self.run.exit_code not in (0, 4):
-            pytest.fail(f"{self.where()}\n{self.row['reason']}", pytrace=False)
-
-    def where(self):
-        return f"{self.row['trace_file']} (trace {self.row['trace_id']})"
+            pytest.fail(f"{self.place}\n{self.row['reason']}", pytrace=False)
 
 
 class Whole(pytest.Item):
@@ -155,25 +151,25 @@ def lock(file):
         return fcntl.flock(file, fcntl.LOCK_EX)
     import msvcrt
     while True:
-        try:
+        with contextlib.suppress(OSError):  # after ten seconds
             return msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-        except OSError:  # after ten seconds
-            pass
 
 
 def start(config, path):
     """Starts the run of a configuration, and returns its rows."""
     traces = []
     for pattern in config.getini("evaluator_traces"):
-        # As the command would be typed there; what is not found is named in its message.
         found = sorted(glob.glob(os.path.join(glob.escape(str(path.parent)), pattern)))
-        traces += [os.path.relpath(each, path.parent) for each in found] or [pattern]
+        if not found:
+            raise RunError(f"{path.parent} has no {pattern}; the setting `evaluator_traces` names trace files and directories")
+        traces += [os.path.relpath(each, path.parent) for each in found]
     command = [config.getini("evaluator_command"), "run", *traces, "-c", path.name]
     return execute(command + config.getini("evaluator_args"), path.parent)
 
 
 def execute(command, directory=None):
     """Runs a command that reports evaluations, and returns them with its exit code and its messages."""
+    __tracebackhide__ = True
     with tempfile.TemporaryDirectory(prefix="pytest-evaluator-") as folder:
         report = Path(folder) / "rows.csv"
         try:
@@ -232,6 +228,10 @@ def evaluate(request, tmp_path):
     command = request.config.getini("evaluator_command")
 
     def run(evaluator, turns, threshold=0.5, config=None):
+        __tracebackhide__ = True
+        for part, keys in [(it, TURN) for it in turns] + [(it, TOOL) for turn in turns for it in turn.get("tools", [])]:
+            if not set(part) <= set(keys) or keys is TOOL and "name" not in part:
+                raise TypeError(f"the keys of {part} have to be {', '.join(keys)}")
         if callable(evaluator):
             return called(evaluator, turns, threshold, config or {})
         trace, entries = tmp_path / "turns.json", tmp_path / "one.json"
@@ -251,6 +251,7 @@ def evaluate(request, tmp_path):
 
 def called(function, turns, threshold, config):
     """Calls an evaluator that is a function."""
+    __tracebackhide__ = True
     invocations = [
         {"invocation_id": f"turn-{number}", "user_content": turn.get("user", ""), "final_response": turn.get("answer"),
          "intermediate_steps": {
@@ -284,8 +285,7 @@ def recorded(turns):
                 "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()],
                 **({"parentSpanId": parent} if parent else {})})
             return spans[-1]["spanId"]
-        def message(role, text):
-            return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
+        message = lambda role, text: json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
         root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "agent", "gen_ai.conversation.id": "turns",
                 "gen_ai.input.messages": message("user", turn.get("user", ""))}
         if turn.get("answer") is not None:

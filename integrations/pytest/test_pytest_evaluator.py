@@ -72,6 +72,14 @@ def test_a_run_that_cannot_start_is_an_error_with_its_reason(suite):
     ran.stdout.fnmatch_lines(["*no-such-command cannot be started*evaluator_command*"])
 
 
+def test_a_directory_without_traces_is_an_error_that_names_the_setting(suite):
+    suite.path.joinpath("traces/one.json").rename(suite.path / "moved.json")
+    suite.path.joinpath("traces").rmdir()
+    ran = suite.runpytest()
+    ran.assert_outcomes(errors=1)
+    ran.stdout.fnmatch_lines(["*has no traces; the setting `evaluator_traces` names*"])
+
+
 def test_what_the_run_says_beyond_its_evaluations_is_a_test(suite):
     entry = {"name": "unknown", "type": "code", "path": "unknown.py"}
     suite.path.joinpath("eval_config.json").write_text(json.dumps({"evaluators": [entry]}))
@@ -140,6 +148,24 @@ def test_a_function_breaks_as_its_program_does(command, evaluate, tmp_path, answ
     for evaluator in (path, lambda document: answer):
         with pytest.raises(pytest_evaluator.EvaluatorError):
             evaluate(evaluator, TURNS)
+
+
+def test_a_misspelt_part_of_a_turn_is_no_empty_turn(evaluate):
+    for turns in ([{"user": "2+2?", "anwser": "4"}], [{"user": "2+2?", "tools": [{"name": "add", "arguments": {}}]}], [{"tools": [{"args": {}}]}]):
+        with pytest.raises(TypeError, match="the keys of .* have to be"):
+            evaluate(lambda document: 1, turns)
+
+
+def test_a_broken_evaluator_shows_the_line_of_the_test_and_not_the_plugin(suite):
+    suite.makepyfile("""
+        def test_it(evaluate):
+            evaluate("broken.py", turns=[{"user": "2+2?", "answer": "4"}])
+    """)
+    ran = suite.runpytest("--no-evaluations")
+    ran.assert_outcomes(failed=1)
+    ran.stdout.fnmatch_lines([">*evaluate(\"broken.py\"*", "E*EvaluatorError: exited: *KeyError*"])
+    ran.stdout.no_fnmatch_line("*subprocess.run(*")
+    assert "def run(evaluator" not in ran.stdout.str()
 
 
 def test_a_turn_without_a_number_is_an_error_of_a_function(evaluate):

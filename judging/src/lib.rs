@@ -75,7 +75,9 @@ pub use drive::Judged;
 pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
-pub use read::{Paths, parse_budget, read, read_model_options, read_programs};
+pub use read::{
+    Paths, parse_budget, read, read_model_options, read_programs, read_pydantic_number,
+};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use subject::Subject;

@@ -105,8 +105,8 @@ pub use provider::{
     Settings, Variables, is_program, read_reply,
 };
 pub use proxy::{
-    BrokeredModel, ListenerReceiver, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
-    SDK_VARIABLES, VARIABLES as PROXY_VARIABLES, names_proxy, receiver_name,
+    BrokeredModel, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage, SDK_VARIABLES,
+    SharedListener, VARIABLES as PROXY_VARIABLES, names_proxy, receiver_name,
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};

@@ -14,10 +14,12 @@
 pub mod directory;
 pub mod exchanges;
 pub mod injection;
+pub mod named;
 pub mod processes;
 pub mod program;
 pub mod recording;
 pub mod server;
 
 pub use directory::{TestDirectory, unshared};
+pub use named::Directory;
 pub use program::{Output, finish, has, has_typescript, run};

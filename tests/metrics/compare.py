@@ -2,7 +2,8 @@
 
 Arguments: the `evaluator` command, and the libraries (default: all of `metrics.json`). `EVERY=1` takes all recordings; the default is every
 eighth, in which all scenarios occur. The packages are installed into the
-usual cache of environments, or into that of `EVALUATOR_CACHE_DIR`. Exits with 1 if a score differs by more than 1e-9, or if a metric has
+usual cache of environments, or into that of `EVALUATOR_CACHE_DIR`. Metrics that ask a model get the same answers from a server on the
+loopback interface, here by the models of their entry, there without. Exits with 1 if a score differs by more than 1e-9, or if a metric has
 no score at all.
 """
 
@@ -12,6 +13,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+import fake
+
+#: Variables by which SDKs find a model.
+MODELS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL")
 
 HERE = pathlib.Path(__file__).resolve().parent
 TRACES = HERE.parent / "producers" / "traces"
@@ -54,7 +60,7 @@ def golden_cases():
     return {"eval_set_id": "scenarios", "eval_cases": eval_cases}
 
 
-def evaluated(evaluator, metrics, directory):
+def evaluated(evaluator, metrics, directory, environment):
     """Runs all metrics; returns the documents and the report."""
     (directory / "keep.py").write_text(KEEP)
     (directory / "set.json").write_text(json.dumps(golden_cases()))
@@ -68,7 +74,7 @@ def evaluated(evaluator, metrics, directory):
     traces = sorted(str(path) for path in TRACES.glob("*_S[1-5].trace.json"))[:: int(os.environ.get("EVERY", "8"))]
     report = directory / "report.json"
     command = [evaluator, "run", *traces, "-c", "c.yaml", "-o", "json=%s" % report, "-o", "summary"]
-    ran = subprocess.run(command, cwd=directory, env={**os.environ, "DOCUMENTS": str(documents)})
+    ran = subprocess.run(command, cwd=directory, env={**environment, "DOCUMENTS": str(documents)})
     if ran.returncode not in (0, 1, 3):
         sys.exit("the run ended with exit code %d" % ran.returncode)
     found = {path.stem: json.loads(path.read_text()) for path in documents.glob("*.json")}
@@ -79,16 +85,17 @@ def interpreter(library):
     """Returns the interpreter of the newest environment with a library, which the run has used or made."""
     cache = os.environ.get("EVALUATOR_CACHE_DIR") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentevals"
     found = pathlib.Path(cache).glob("venvs/*/lib/python*/site-packages/%s" % library)
-    newest = max(found, key=lambda directory: directory.stat().st_mtime)
+    # Of several, the one that can ask models.
+    newest = max(found, key=lambda directory: ((directory.parent / "openai").is_dir(), directory.stat().st_mtime))
     return str(newest.parents[3] / "bin" / "python")
 
 
-def direct(python, library, metrics, documents):
+def direct(python, library, metrics, documents, environment):
     """Returns the scores of direct calls: for each metric, the scores of each document."""
     # No telemetry here either, and a key that nothing uses.
     off = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "LANGSMITH_TRACING": "false", "RAGAS_DO_NOT_TRACK": "true"}
     off |= {"OPIK_TRACK_DISABLE": "true", "OPIK_ANALYTICS_ENABLE": "false", "OPIK_SENTRY_ENABLE": "false"}
-    environment = {**os.environ, **off, "OPENAI_API_KEY": "none"}
+    environment = {**environment, **off}
     given = json.dumps({"metrics": metrics, "documents": documents})
     command = [python, str(HERE / "direct.py"), library]
     ran = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, check=True, env=environment)
@@ -120,13 +127,18 @@ def main():
     known = json.loads((HERE / "metrics.json").read_text())
     libraries = sys.argv[2:] or list(known)
     metrics = [metric for library in libraries for metric in known[library]]
+    _, url = fake.start()
+    environment = {name: value for name, value in os.environ.items() if name not in MODELS}
+    # A key that nothing checks.
+    environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)
-        documents, report = evaluated(evaluator, metrics, directory)
+        documents, report = evaluated(evaluator, metrics, directory, environment)
         traces = [trace for trace in report["traces"] if trace["trace_id"] in documents]
         failed = False
         for library in libraries:
-            expected = direct(interpreter(library), library, known[library], [documents[trace["trace_id"]] for trace in traces])
+            of_traces = [documents[trace["trace_id"]] for trace in traces]
+            expected = direct(interpreter(library), library, known[library], of_traces, environment)
             for metric in known[library]:
                 name, problems, scored, seen = metric["name"], [], 0, set()
                 for trace, scores in zip(traces, expected[name]):

@@ -10,10 +10,10 @@ use evaluator_judging::judge::scheme::Scheme;
 use super::{
     Reader, judge, list, message,
     place::Place,
-    values::{any_text, first, flag, fraction, get, whole},
+    values::{first, flag, fraction, get, whole},
 };
 use crate::{
-    files::Opened,
+    files::{Opened, any_text},
     json_text::equal,
     model::{Evaluator, Judge, Message, Test},
     references,

@@ -8,10 +8,10 @@ use evaluator_judging::judge::scheme::{Item, Operator, Scheme, ScoreRange};
 
 use super::{
     Reader, program,
-    values::{self, any_text, first, flag, json, non_negative, number_in, whole},
+    values::{self, first, flag, json, non_negative, number_in, whole},
 };
 use crate::{
-    files::all,
+    files::{all, any_text},
     model::{Judge, Prompt},
     template::Template,
 };

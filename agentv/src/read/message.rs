@@ -7,10 +7,10 @@ use evaluator_json::Value;
 
 use super::{
     Reader,
-    values::{any_text, get, json},
+    values::{get, json},
 };
 use crate::{
-    files::all,
+    files::{all, any_text},
     json_text::{object, pretty},
     model::{Message, Part},
 };

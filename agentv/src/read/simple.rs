@@ -2,8 +2,9 @@
 
 use evaluator_document::{Field, Fields};
 
-use super::values::{any_text, first, fraction, non_negative, texts};
+use super::values::{first, fraction, non_negative, texts};
 use crate::{
+    files::any_text,
     model::{Check, Limit, Limits, TextCheck},
     pattern::Pattern,
 };

@@ -97,14 +97,6 @@ pub(super) fn flag(field: &Field<'_>) -> Option<bool> {
     }
 }
 
-/// Returns text, which may be empty.
-pub(super) fn any_text(field: &Field<'_>) -> Option<String> {
-    match field.node.as_str() {
-        Some(text) => Some(text.to_owned()),
-        None => field.expected("text").none(),
-    }
-}
-
 /// Returns a list of texts that are not empty; at least one.
 pub(super) fn texts(field: &Field<'_>) -> Option<Vec<String>> {
     let items = field.items()?;

@@ -9,7 +9,7 @@ use super::{
     model::{CliTarget, ModelTarget, ReplayTarget, Setting, TargetKind},
     placeholders::{Misplaced, OF_COMMANDS, OF_FILES, misplaced},
 };
-use crate::files::Opened;
+use crate::files::{Opened, any_text};
 
 /// Default of Gemini targets.
 pub(super) const GEMINI_MODEL: &str = "gemini-2.5-flash";
@@ -46,13 +46,6 @@ pub(super) fn read(
     };
     fields.finish();
     read
-}
-
-fn any_text(field: &Field<'_>) -> Option<String> {
-    match field.node.as_str() {
-        Some(text) => Some(text.to_owned()),
-        None => field.expected("text").none(),
-    }
 }
 
 fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {

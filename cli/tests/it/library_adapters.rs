@@ -60,6 +60,26 @@ class TopicAdherence(BaseMetric):
         return Result(float(reference_topics == ["weather"]))
 
 
+class Empty(BaseMetric):
+    async def ascore(self, response: str):
+        return Result(None, "the reply was no verdict")
+
+
+class Rubrics(BaseMetric):
+    def __init__(self, rubrics: dict = None, value: float = 3.0):
+        super().__init__(allowed_values=(1.0, 5.0))
+        self.rubrics = rubrics or {"score%d_description" % level: "" for level in range(1, 6)}
+        self.value = value
+
+    async def ascore(self, response: str):
+        return Result(self.value)
+
+
+class InstanceRubrics(BaseMetric):
+    async def ascore(self, rubrics: dict, response: str):
+        return Result(1.0)
+
+
 class AnswerAccuracy(BaseMetric):
     def __init__(self, llm: "InstructorBaseRagasLLM"):
         super().__init__()
@@ -137,6 +157,13 @@ class LabelsEvaluator(Evaluator):
     input_schema = Schema("output")
 
 
+class NoScore(Evaluator):
+    input_schema = Schema("output")
+
+    def evaluate(self, texts):
+        return [Score(None)]
+
+
 class TwoScores(Evaluator):
     input_schema = Schema("output")
 
@@ -183,14 +210,19 @@ class Tone(BaseMetric):
         return Result(0.0, scoring_failed=True)
 
 
+class Usefulness(BaseMetric):
+    def score(self, output: str, **ignored_kwargs):
+        return Result(None)
+
+
 class Sentiment(BaseMetric):
     def score(self, output: str, **ignored_kwargs):
         return Result(-1.0)
 "#;
 
 const STRANDS_SOURCE: &str = r#"class Output:
-    def __init__(self, score, not_applicable=False):
-        self.score, self.reason, self.not_applicable = score, "compared", not_applicable
+    def __init__(self, score, not_applicable=False, test_pass=True):
+        self.score, self.reason, self.not_applicable, self.test_pass = score, "compared", not_applicable, test_pass
 
 
 class Evaluator:
@@ -213,6 +245,16 @@ class Equals(Evaluator):
 class Nothing(Evaluator):
     def evaluate(self, case):
         return [Output(0.0, not_applicable=True)]
+
+
+class Absent(Evaluator):
+    def evaluate(self, case):
+        return [Output(0.0, not_applicable=True, test_pass=False)]
+
+
+class Silent(Evaluator):
+    def evaluate(self, case):
+        return []
 
 
 class StateEquals(Evaluator):
@@ -275,11 +317,22 @@ fn metric(name: &str, (module, class): (&str, &str), more: &str) -> String {
 #[test]
 fn metrics_score_from_0_to_1_where_1_is_best() {
     let Some(directory) = with_libraries() else { return };
+    let three_levels = ", args: {rubrics: {score1_description: bad, score2_description: fair, \
+                        score3_description: good}}";
     let cases = [
         ("ragas_exact", (RAGAS_METRICS, "ExactMatch"), "", 0.5),
         // Of a scale from 1 to 5.
         ("ragas_four", (RAGAS_METRICS, "OneToFive"), "", 0.75),
         ("ragas_noise", (RAGAS_METRICS, "NoiseSensitivity"), "", 0.75),
+        ("ragas_rubrics", (RAGAS_METRICS, "Rubrics"), "", 0.5),
+        // Three levels, of which the highest is given.
+        ("ragas_levels", (RAGAS_METRICS, "Rubrics"), three_levels, 1.0),
+        (
+            "ragas_instance",
+            (RAGAS_METRICS, "InstanceRubrics"),
+            ", args: {rubrics: {score0_description: bad, score4_description: good}}",
+            0.25,
+        ),
         (
             "ragas_topics",
             (RAGAS_METRICS, "TopicAdherence"),
@@ -320,10 +373,17 @@ fn metrics_score_from_0_to_1_where_1_is_best() {
 #[test]
 fn what_is_no_score_is_an_error_or_not_evaluated() {
     let Some(directory) = with_libraries() else { return };
+    let beyond = "{value: 4.0, rubrics: {score1_description: bad, score3_description: good}}";
     let entries = metric("empty", (RAGAS_METRICS, "Faithfulness"), "")
         + &metric("high", (RAGAS_METRICS, "OneToFive"), ", args: {value: 6}")
         + &metric("two", (PHOENIX_METRICS, "TwoScores"), "")
         + &metric("failed", (OPIK_METRICS, "Tone"), "")
+        + &metric("beyond", (RAGAS_METRICS, "Rubrics"), &format!(", args: {beyond}"))
+        + &metric("ragas_none", (RAGAS_METRICS, "Empty"), "")
+        + &metric("phoenix_none", (PHOENIX_METRICS, "NoScore"), "")
+        + &metric("opik_none", (OPIK_METRICS, "Usefulness"), "")
+        + &metric("silent", (STRANDS_METRICS, "Silent"), "")
+        + &metric("absent", (STRANDS_METRICS, "Absent"), "")
         + &metric("nothing", (STRANDS_METRICS, "Nothing"), "");
     let ran = evaluate(&directory, &entries).exits(3);
     for (name, message) in [
@@ -331,6 +391,12 @@ fn what_is_no_score_is_an_error_or_not_evaluated() {
         ("high", "the metric gave 6.0, outside of its range from 1.0 to 5.0"),
         ("two", "the metric gave 2 scores, and an entry has one"),
         ("failed", "counted"),
+        ("beyond", "the metric gave 4.0, outside of its range from 1 to 3"),
+        ("ragas_none", "the metric gave no score: the reply was no verdict"),
+        ("phoenix_none", "the metric gave no score: because"),
+        ("opik_none", "the metric gave no score: counted"),
+        ("silent", "the metric gave no outputs"),
+        ("absent", "compared"),
     ] {
         let error = ran.error_of(name);
         assert!(error.contains(message), "{name}: {error}");
@@ -353,6 +419,11 @@ fn what_is_no_score_is_an_error_or_not_evaluated() {
 #[test]
 fn what_traces_do_not_have_is_refused() {
     let Some(directory) = with_libraries() else { return };
+    let unnumbered = entry(
+        "rubrics",
+        "metric: 'ragas.metrics.collections:Rubrics', requirements: [ragas], \
+         args: {rubrics: {bad: wrong, good: right}}",
+    );
     let refused = [
         ((RAGAS_METRICS, "SummaryScore"), "needs `reference_contexts`, which traces do not have"),
         ((RAGAS_METRICS, "TopicAdherence"), "needs the argument `reference_topics`"),
@@ -381,8 +452,10 @@ fn what_traces_do_not_have_is_refused() {
         metric(&format!("x{index}"), *target, "")
     };
     let entries: String = refused.iter().enumerate().map(entry).collect();
-    let ran = evaluate(&directory, &entries).exits(2);
+    let ran = evaluate(&directory, &(entries + &unnumbered)).exits(2);
     let checked = run(&directory, &["check", "c.yaml"]).exits(2);
+    let message = "the keys of `rubrics` of `ragas.metrics.collections:Rubrics` have to be";
+    assert!(ran.stderr.contains(message), "{}", ran.stderr);
     for (target, message) in refused {
         let is_named =
             |text: &str| text.lines().any(|line| line.contains(target.1) && line.contains(message));

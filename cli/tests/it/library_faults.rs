@@ -104,6 +104,71 @@ fn every_way_to_break_is_an_error_by_its_name() {
     assert_eq!(evaluations.iter().filter(|it| it.contains(" ERROR ")).count(), faults.len());
 }
 
+/// What a library does when it is imported, and a part of the error; without one, its metric scores.
+const AT_IMPORT: &[(&str, &str, Option<&str>)] = &[
+    (
+        "insists",
+        "socket.create_connection(('127.0.0.1', PORT), 5)",
+        Some("the library cannot be imported: "),
+    ),
+    (
+        "tries",
+        "try:\n    socket.create_connection(('127.0.0.1', PORT), 5)\nexcept OSError:\n    pass",
+        None,
+    ),
+    (
+        "goes_on_trying",
+        "def send():\n    while True:\n        try:\n            \
+         socket.create_connection(('127.0.0.1', PORT), 5).close()\n        except OSError:\n            \
+         time.sleep(0.05)\n\n\nthreading.Thread(target=send, daemon=True).start()",
+        None,
+    ),
+    ("waits_at_its_end", "atexit.register(time.sleep, 600)", Some("timed out")),
+];
+
+/// Telemetry that is sent while a library is imported: without network it is an error by its name, or changes nothing.
+#[test]
+fn telemetry_at_import_neither_hangs_nor_leaves_the_sandbox() {
+    let Some(directory) = with_libraries() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Nothing listens at this one.
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut executors = vec![("", closed, "ConnectionRefusedError")];
+    if is_available() {
+        executors.push((", executor: sandbox", port, "Error: "));
+    }
+    for (executor, port, refusal) in executors {
+        let mut entries = String::new();
+        for (name, at_import, _) in AT_IMPORT {
+            let text = format!(
+                "import atexit, os, socket, threading, time\n\nfrom .score import Score, Scorer\n\nPORT = {port}\n\
+                 {at_import}\n\n\nclass Works(Scorer):\n    def _run_eval_sync(self, output, **kwargs):\n        \
+                 return Score(1.0)\n"
+            );
+            library_file(&directory, &format!("autoevals/{name}.py"), &text);
+            let keys = format!("metric: 'autoevals.{name}:Works', timeout: 4{executor}");
+            entries += &entry(name, &keys);
+        }
+        configure(&directory, &entries);
+        let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json"]).exits(3);
+        for ((name, _, error), evaluation) in AT_IMPORT.iter().zip(ran.evaluations(0)) {
+            match error {
+                Some(message) => {
+                    let error = ran.error_of(name);
+                    assert!(error.contains(message), "{name}: {error}");
+                    let is_refused = !message.contains("imported") || error.contains(refusal);
+                    assert!(is_refused, "{name}: {error}");
+                }
+                None => assert_eq!(evaluation, format!("{name} PASSED"), "{executor}"),
+            }
+        }
+    }
+    let reached = listener.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(reached, Err(std::io::ErrorKind::WouldBlock), "nothing left a sandbox");
+}
+
 /// The faults that end or outlast a process take no other conversation with them.
 #[test]
 fn a_worker_that_breaks_leaves_the_other_conversations_alone() {

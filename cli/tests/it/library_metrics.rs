@@ -112,14 +112,19 @@ def exact_match(*, outputs, reference_outputs, **kwargs):
     return {"key": "exact_match", "score": outputs == reference_outputs, "comment": "compared"}
 
 
+KEPT = []
+
+
 def create_llm_as_judge(*, prompt: str, model: str):
     import json, urllib.request
 
-    # As clients do, this keeps the address and the token.
-    url, token = os.environ["OPENAI_BASE_URL"] + "/chat/completions", os.environ["OPENAI_API_KEY"]
+    # As clients of some libraries do, this keeps the address and the token for good.
+    if os.environ["OPENAI_BASE_URL"] and not KEPT:
+        KEPT.extend([os.environ["OPENAI_BASE_URL"] + "/chat/completions", os.environ["OPENAI_API_KEY"]])
 
     def judge(*, inputs, outputs, reference_outputs=None):
         question = prompt.format(inputs=inputs, outputs=outputs, reference_outputs=reference_outputs)
+        url, token = KEPT
         body = {"model": model, "messages": [{"role": "user", "content": question}]}
         headers = {"Content-Type": "application/json", "Authorization": "Bearer " + token}
         request = urllib.request.Request(url, data=json.dumps(body).encode(), headers=headers)
@@ -340,7 +345,7 @@ fn a_metric_asks_the_models_of_its_entry() {
     assert_eq!(metric["target_proxy"]["call_count"], 2);
 }
 
-/// Its library is imported once, and every conversation has calls of its own. A judge needs what its prompt names.
+/// Its library is imported once, its clients stay, and every conversation has calls of its own. A judge needs what its prompt names.
 #[test]
 fn a_judge_stays_warm_and_each_conversation_has_its_own_models() {
     let Some(directory) = with_libraries() else { return };
@@ -359,11 +364,13 @@ fn a_judge_stays_warm_and_each_conversation_has_its_own_models() {
     for at in 0..5 {
         assert_eq!(metric(at)["target_proxy"]["call_count"], 1, "{}", metric(at));
     }
-    let mut reasons: Vec<String> =
-        (0..5).map(|at| metric(at)["details"]["reason"].to_string()).collect();
-    reasons.sort();
-    reasons.dedup();
-    assert_eq!(reasons.len(), 5, "each has a token of its own: {reasons:?}");
+    let token = |at: usize| {
+        let reason = metric(at)["details"]["reason"].as_str().unwrap();
+        reason.split_whitespace().next_back().unwrap()
+    };
+    let mut tokens: Vec<&str> = (0..5).map(token).collect();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 1, "the client of the first one asks for all: {tokens:?}");
     let imports = fs::read_to_string(directory.path().join("imports")).unwrap();
     assert_eq!(
         imports.lines().count(),
@@ -481,6 +488,25 @@ fn the_check_shows_metrics_with_their_arguments() {
     let ran = run(&directory, &["check", "c.yaml"]).exits(0);
     let shown = r#"autoevals:Weighs(weight=0.5, mode="add") (Python: "#;
     assert!(ran.stdout.contains(shown), "{}", ran.stdout);
+}
+
+/// Before a library is installed, the check compares the names of its module and of the packages.
+#[test]
+fn the_check_knows_packages_that_are_not_named_after_their_module() {
+    let Some(directory) = with_packages(&[], &[]) else { return };
+    let metrics = ["phoenix.evals.metrics:exact_match", "strands_evals.evaluators:Equals"];
+    let checked = |requirements: &str| {
+        let entries = metrics.map(|metric| format!("metric: '{metric}'{requirements}"));
+        let entries = entry("one", &entries[0]) + &entry("other", &entries[1]);
+        directory.file("c.yaml", format!("evaluators:\n{entries}"));
+        run(&directory, &["check", "c.yaml"]).exits(0).stdout
+    };
+    let text = checked("");
+    assert!(text.contains("will be built") && !text.contains("no package is named"), "{text}");
+    let text = checked(", requirements: [phoenix]");
+    let other = "what it imports as `strands_evals` (of strands-agents-evals), so";
+    let phoenix = "what it imports as `phoenix` (of arize-phoenix-evals), so";
+    assert!(text.contains(other) && text.contains(phoenix), "{text}");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn an_entry_asks_its_own_models_and_no_others() {
 const SEEN: &str = r#"
 import json, os, sys
 sys.stdin.read()
-names = ["OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"]
+names = ["OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_URL"]
 print(json.dumps({"score": 1, "details": {"seen": [os.environ.get(name, "")[:17] for name in names]}}))
 "#;
 
@@ -180,11 +180,15 @@ fn an_entry_that_sets_a_variable_of_an_sdk_keeps_it() {
         of_host(&all[0]) && of_host(&all[2]) && all[1] == all[3] && all[1].len() == 17,
         "{all:?}"
     );
+    // LangChain reads these names first.
+    assert_eq!((&all[4], &all[5]), (&all[0], &all[2]));
     let own = seen("target: {}, env: {OPENAI_API_KEY: mine}");
     assert_eq!(own[1], "mine");
     assert!(of_host(&own[2]) && own[3].len() == 17, "{own:?}");
     let own = seen("target: {}, env: {ANTHROPIC_BASE_URL: 'http://other'}");
     assert_eq!((&*own[2], &*own[3]), ("http://other", ""));
+    let own = seen("target: {}, env: {OPENAI_API_BASE: 'http://other'}");
+    assert_eq!((&*own[1], &*own[4]), ("", "http://other"));
     assert_eq!(seen("threshold: 0.5")[3], "");
 }
 

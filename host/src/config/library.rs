@@ -16,6 +16,9 @@ use crate::{
 /// Pattern of `metric`.
 const METRIC: &str = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$";
 
+/// Variable of the key that clients of OpenAI's insist on.
+const KEY: &str = "OPENAI_API_KEY";
+
 /// A metric as an entry names it.
 #[derive(Clone, Copy)]
 struct Named<'n> {
@@ -60,6 +63,11 @@ pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<Code
         if !variables.iter().any(|(given, _)| given == name) {
             variables.push(((*name).to_owned(), Some((*value).to_owned())));
         }
+    }
+    // Some metrics make a client that they never use, and which insists on a key. Set before the import, it changes no settings later.
+    let is_given = |name: &str| variables.iter().any(|(given, _)| given == name);
+    if code.models.is_none() && !is_given(KEY) {
+        variables.push((KEY.to_owned(), Some("none".to_owned())));
     }
     code.library = Some(Arc::new(metric));
     Some(code)

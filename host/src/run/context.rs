@@ -67,8 +67,9 @@ fn says(texts: &[&str], signs: &[&str]) -> bool {
 /// on, asks a server of its own by that SDK.
 fn model_variables(own: &[(String, Option<String>)]) -> Vec<&'static str> {
     let is_own = |name: &str| own.iter().any(|(known, _)| known == name);
-    let sdks = SDK_VARIABLES.into_iter().filter(|(url, key)| !is_own(url) && !is_own(key));
-    PROXY_VARIABLES.into_iter().chain(sdks).flat_map(|(url, token)| [url, token]).collect()
+    let sdks = SDK_VARIABLES.into_iter().map(|([url, other], key)| [url, other, key]);
+    let sdks = sdks.filter(|names| !names.iter().any(|name| is_own(name))).flatten();
+    PROXY_VARIABLES.into_iter().flat_map(|(url, token)| [url, token]).chain(sdks).collect()
 }
 
 /// Names of the variable that lists the hosts which are asked directly; programs read one of the two.

@@ -235,8 +235,9 @@ fn sample(path: &Path) -> io::Result<Digest> {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     fn parts(settings: &str) -> FingerprintParts {
         let settings = [("threshold".to_owned(), value_digest(&settings))].into();

@@ -153,8 +153,9 @@ impl CommandRunner for ModelPrograms {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     #[tokio::test]
     async fn a_reply_that_is_cut_off_is_none() {

@@ -183,7 +183,8 @@ fn connect(
         let target = match (session, started) {
             (Ok(session), Ok(started)) => {
                 server = Some(Arc::clone(&started));
-                let how = (&program.reuse, program.forked.listener.as_ref());
+                let listener = program.forked.listener.as_ref();
+                let how = (&program.reuse, listener, program.library.is_some());
                 Target::new(&planned.name, models, session, started, runner.jobs.get(), how)
             }
             (Err(reason), _) => Err(reason.clone()),

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use crate::{
     executor::Listener,
     judging::{ProgramModels, Session},
-    models::{self, ListenerReceiver, Offer, Proxy, ProxyServer, ProxyUsage},
+    models::{self, Offer, Proxy, ProxyServer, ProxyUsage, SharedListener},
     runtime::Reuse,
     verdict::Verdict,
 };
@@ -29,15 +29,15 @@ pub(super) fn listener() -> io::Result<Listener> {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     server: Arc<ProxyServer>,
-    /// Receives the listeners of its sandboxes, if they have no network.
-    receiver: Option<Arc<ListenerReceiver>>,
+    /// Address of all evaluations: that of the listeners of its sandboxes, if they have no network, or one that clients keep.
+    shared: Option<Arc<SharedListener>>,
     offer: Arc<Offer>,
     /// Limits the proxies that are open while documents wait for workers.
     pub(super) places: Arc<Semaphore>,
 }
 
 impl Target {
-    /// Connects a program with its models.
+    /// Connects a program with its models. `keeps_clients`: all evaluations have one address, as the clients of a process keep it.
     ///
     /// # Errors
     ///
@@ -48,18 +48,22 @@ impl Target {
         session: &Session,
         server: Arc<ProxyServer>,
         jobs: usize,
-        (reuse, listener): (&Reuse, Option<&Listener>),
+        (reuse, listener, keeps_clients): (&Reuse, Option<&Listener>, bool),
     ) -> Result<Self, String> {
         let offer = session.offer(evaluator, models).map_err(|error| error.message)?;
         let places = Arc::new(Semaphore::new(jobs.min(Semaphore::MAX_PERMITS)));
         // Forks share the sandbox of their interpreter.
         let evaluations = if let Reuse::Fork(_) = reuse { jobs } else { 1 };
-        let receive =
-            |listener: &Listener| server.receive(&listener.socket, listener.port, evaluations);
-        let receiver = listener.map(receive).transpose();
-        let receiver =
-            receiver.map_err(|error| format!("the target proxy cannot be started: {error}"))?;
-        Ok(Self { server, receiver: receiver.map(Arc::new), offer: Arc::new(offer), places })
+        let shared = match listener {
+            Some(listener) => {
+                server.receive(&listener.socket, listener.port, evaluations).map(Some)
+            }
+            None if keeps_clients => server.listen(jobs).map(Some),
+            None => Ok(None),
+        };
+        let shared =
+            shared.map_err(|error| format!("the target proxy cannot be started: {error}"))?;
+        Ok(Self { server, shared: shared.map(Arc::new), offer: Arc::new(offer), places })
     }
 
     /// Opens the proxy of a repeat of an evaluation.
@@ -69,8 +73,8 @@ impl Target {
     /// The system has no port or descriptor left at the moment.
     pub(super) fn open(&self, repeat: u32) -> io::Result<Access> {
         let offer = Arc::clone(&self.offer);
-        let opened = match &self.receiver {
-            Some(receiver) => receiver.open(offer),
+        let opened = match &self.shared {
+            Some(shared) => shared.open(offer),
             None => self.server.open(offer),
         };
         let first = models::first_sample(repeat);

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use evaluator_test_support::Directory;
+
 use super::{
     Arrival, CaseIdentity, CaseResult, ConversationStream, Extractor, Grading, Programs, Request,
     RunEvent, Runner, Suite, SuiteInput,
@@ -17,7 +19,7 @@ use crate::{
     metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
     report::{ConversationReport, Partial, Report, SuiteReport, run_file::RunFile},
-    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Directory},
+    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime},
     trace::load_file,
 };
 

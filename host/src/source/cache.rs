@@ -310,8 +310,9 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     fn fetched(directory: &str, whole_directory: bool, files: &[(&str, &str)]) -> Fetched {
         let file = |(path, text): &(&str, &str)| SourceFile {

@@ -177,8 +177,9 @@ pub(super) fn lock(path: &Path) -> Result<File, SourceError> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777

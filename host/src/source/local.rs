@@ -267,8 +267,9 @@ fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), S
 
 #[cfg(test)]
 mod tests {
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     #[test]
     fn directories_with_a_manifest_are_listed_and_a_broken_one_is_a_warning() {

@@ -67,6 +67,8 @@ def measure_with(metric, case):
     metric.measure(case, _show_indicator=False)
     if metric.error:
         raise Broken(metric.error)
+    if getattr(metric, "skipped", False):
+        raise Missing(str(metric.reason or "the metric skipped it"))
     return metric.score, metric.reason
 
 

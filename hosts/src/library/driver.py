@@ -113,7 +113,8 @@ class Metric:
     """A metric with its arguments.
 
     `measure` is called with a turn, or with the conversation if `whole` is true. It returns a score, or a pair of a score and a
-    reason; the score is a number from `low` to `high`. `None` stands for no score of this turn.
+    reason; the score is a number from `low` to `high`. `None` is a metric that broke. Where a library says that there is nothing to
+    score, its adapter raises `Missing`.
     """
 
     def __init__(self, measure, needs=(), whole=False, low=0, high=1, lower_is_better=False):
@@ -125,7 +126,7 @@ class Metric:
         result = self.measure(part)
         score, reason = result if isinstance(result, tuple) else (result, None)
         if score is None:
-            raise Missing(str(reason or "the metric gave no score"))
+            raise Broken("the metric gave no score" + (": %s" % reason if reason else ""))
         if isinstance(score, bool) or type(score).__name__ in ("bool_", "bool"):
             score = float(score)
         elif not isinstance(score, numbers.Real):
@@ -235,6 +236,14 @@ def converted(argument, hint, value):
         raise Mistake("the argument `%s` is %r, and may be %s" % (argument, value, known))
     if origin in (list, collections.abc.Sequence, collections.abc.Iterable) and isinstance(value, list) and inner:
         return [converted(argument, inner[0], item) for item in value]
+    if origin is type or hint is type:
+        raise Mistake("the argument `%s` is a class of Python, which an entry cannot give" % argument)
+    if inspect.isclass(hint) and isinstance(value, dict) and hasattr(hint, "model_validate"):
+        try:
+            return hint.model_validate(value)
+        except Exception as problem:
+            # Other errors than those of validation are of a class that nothing can be made of.
+            raise Mistake("the argument `%s` is no %s: %s" % (argument, hint.__name__, " ".join(str(problem).split())))
     simple = {bool: bool, int: int, float: (int, float), str: str, list: list, dict: dict}
     expected = simple.get(origin if origin in (list, dict) else hint if inspect.isclass(hint) else None)
     is_number_for_bool = isinstance(value, bool) and hint in (int, float)
@@ -261,6 +270,9 @@ def loaded(config, examines=False):
     key = json.dumps(config, sort_keys=True)
     if key not in LOADED:
         name = config["metric"]
+        # Some metrics make a client that they never use, and which insists on a key.
+        if not os.environ.get("OPENAI_API_KEY"):
+            os.environ["OPENAI_API_KEY"] = "none"
         target = find(name)
         arguments = check_arguments(name, parameters(target), dict(config.get("args") or {}))
         if asks_model(target, arguments):
@@ -268,9 +280,6 @@ def loaded(config, examines=False):
                 raise Mistake("`%s` asks a model, and its entry offers none: add `models`" % name)
             if not examines and not os.environ.get("OPENAI_BASE_URL"):
                 raise Broken("the metric asks a model, and no server for it is offered (OPENAI_BASE_URL is not set)")
-        # Some metrics make a client that they never use, and which insists on a key.
-        if not os.environ.get("OPENAI_API_KEY"):
-            os.environ["OPENAI_API_KEY"] = "none"
         LOADED[key] = load(name, target, arguments)
     return LOADED[key]
 
@@ -385,24 +394,77 @@ def listed():
     return {"metrics": found, "version": version_of(PACKAGE)}
 
 
-#: Variables with the address and the token of models, of each kind of client, and what it adds to the address.
-ACCESS = [("OPENAI", "BASE_URL", "API_KEY", "/v1"), ("ANTHROPIC", "BASE_URL", "API_KEY", "")]
-ACCESS += [("AGENTV_%s_PROXY" % kind, "URL", "TOKEN", "") for kind in ("TARGET", "PROVIDER")]
+#: Variables with the address of models, with their token, and the path that is added to the address.
+ACCESS = [(name, "OPENAI_API_KEY", "/v1") for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE")]
+ACCESS += [(name, "ANTHROPIC_API_KEY", "") for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL")]
+ACCESS += [("AGENTV_%s_PROXY_URL" % kind, "AGENTV_%s_PROXY_TOKEN" % kind, "") for kind in ("TARGET", "PROVIDER")]
+
+
+class Offered:
+    """Address and token of the models that this process may ask.
+
+    They are those of its first document, also for all others: their evaluations inherit the token. So clients that a library keeps
+    stay valid, and so does what it derives from variables.
+    """
+
+    def __init__(self):
+        # Others are of the entry itself.
+        self.names = {name for url, token, _ in ACCESS for name in (url, token) if os.environ.get(name) == ""}
+        self.url = self.token = None
+
+    def take(self, access):
+        """Lets the models be asked for the document with this address and token."""
+        if self.token is None:
+            share_certificates()
+        if access["url"] != self.url or not inherits(access, self.token):
+            self.url, self.token = access["url"], access["token"]
+            for url, token, path in ACCESS:
+                values = {url: self.url + path, token: self.token}
+                os.environ.update({name: value for name, value in values.items() if name in self.names})
+        # A metric may keep what a model said about an earlier conversation.
+        LOADED.clear()
+
+
+def inherits(access, token):
+    """Lets a token stand for the evaluation with this access; returns false if the server does not."""
+    import http.client
+
+    connection = http.client.HTTPConnection(access["url"].partition("://")[2], timeout=10)
+    try:
+        headers = {"Authorization": "Bearer " + access["token"], "Content-Type": "application/json"}
+        connection.request("POST", "/inherit", json.dumps({"token": token}), headers)
+        return connection.getresponse().status == 204
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def share_certificates():
+    """Reads the certificates of the system once: many metrics make a client for each conversation, which took most of the time."""
+    import functools
+    import ssl
+
+    made = ssl.create_default_context
+    kept = functools.lru_cache(maxsize=None)(made)
+
+    def create_default_context(*args, **kwargs):
+        try:
+            return kept(*args, **kwargs)
+        except TypeError:
+            # Certificates in the arguments may be a type that cannot be looked up.
+            return made(*args, **kwargs)
+
+    ssl.create_default_context = create_default_context
 
 
 def stream(answers):
     """Answers each line. A line may have a number, and before it a line with the address and the token of its models."""
-    # Others are of the entry itself.
-    offered = {name for client, url, token, _ in ACCESS for name in (client + "_" + url, client + "_" + token) if os.environ.get(name) == ""}
+    offered = Offered()
     for line in sys.stdin.buffer:
         mark, _, rest = line.partition(b" ")
         if mark.startswith(b"\x1e"):
-            access = json.loads(rest)
-            for client, url, token, path in ACCESS:
-                values = {client + "_" + url: access["url"] + path, client + "_" + token: access["token"]}
-                os.environ.update({name: value for name, value in values.items() if name in offered})
-            # Clients keep both.
-            LOADED.clear()
+            offered.take(json.loads(rest))
             continue
         number = mark.decode() + " " if mark.isdigit() else ""
         if number:

@@ -27,12 +27,13 @@ def load(name, target, arguments):
     if {"code", "graph_trajectory", "simulators"} & set(target.__module__.split(".")):
         raise Mistake("`%s` needs code or a graph of LangGraph, which traces do not have" % name)
     evaluator = target if target.__name__ in CALLED else made(name, lambda: target(**arguments))
-    if "trajectory" in target.__name__:
-        return Metric(lambda conversation: outcome(trajectories(evaluator, conversation)), ["golden turns"], whole=True)
-    is_json = "json" in target.__name__
     # A judge reads what its prompt names.
-    prompt = arguments.get("prompt")
+    known = parameters(target)
+    prompt = arguments.get("prompt", known["prompt"].default if "prompt" in known else None)
     compares = not (target.__name__.endswith("_as_judge") and isinstance(prompt, str) and "reference_outputs" not in prompt)
+    if "trajectory" in target.__name__:
+        return Metric(lambda conversation: outcome(trajectories(evaluator, conversation, compares)), ["golden turns"] * compares, whole=True)
+    is_json = "json" in target.__name__
 
     def measure(turn):
         outputs, reference = turn.answer, turn.golden.answer if compares else None
@@ -50,8 +51,10 @@ def as_json(text, noun):
         raise Broken("the %s is not JSON: %s" % (noun, problem))
 
 
-def trajectories(evaluator, conversation):
+def trajectories(evaluator, conversation, compares):
     """Compares the messages of the recording with those of the golden case, as far as the golden case has them."""
+    if not compares:
+        return evaluator(outputs=[message for turn in conversation.turns for message in messages(turn, turn)])
     golden = conversation.golden
     outputs, reference = [], []
     for index, turn in enumerate(conversation.turns):

@@ -34,6 +34,8 @@ def load(name, target, arguments):
     kind = target.__name__
     if kind in BEYOND:
         raise Mistake("`%s` needs %s, which its documents do not have" % (name, BEYOND[kind]))
+    if asks_model(target, arguments) and version_of("openai") is None:
+        raise Mistake('`%s` needs a package that is not installed: add "pydantic-ai-slim[openai]" to `requirements`' % name)
     expected = EXPECTS.get(kind)
     takes_golden = expected is not None and expected not in arguments
     if takes_golden:
@@ -52,7 +54,8 @@ def outcome(result):
     """Returns the value and the reason of a result."""
     if isinstance(result, collections.abc.Mapping):
         if not result:
-            return None
+            # So an evaluator says that there is nothing to evaluate.
+            raise Missing("the metric gave no result")
         if len(result) > 1:
             raise Broken("the metric gave %d results, and one is a score" % len(result))
         result = next(iter(result.values()))

@@ -51,7 +51,7 @@ def load(name, target, arguments):
     required += ["reference"] * bool(getattr(metric, "with_reference", False))
     of_messages = "Message" in str(called["user_input"].annotation) if "user_input" in called else False
     whole = of_messages and "reference_tool_calls" not in called
-    low, high = metric.allowed_values
+    low, high = limits(name, metric, given)
 
     def measure(part):
         turns = part.turns if whole else [part]
@@ -63,6 +63,21 @@ def load(name, target, arguments):
 
     needs = ["answer"] if whole else [PARAMETERS[key] for key in required]
     return Metric(measure, needs, whole, low, high, lower_is_better="lower is better" in (inspect.getdoc(target) or ""))
+
+
+def limits(name, metric, given):
+    """Returns the lowest and the highest score: those of the levels of rubrics, else what the metric declares."""
+    rubrics = given.get("rubrics") or getattr(metric, "rubrics", None)
+    if not isinstance(rubrics, dict):
+        return metric.allowed_values
+    levels = [key[len("score") : -len("_description")] for key in rubrics if key.startswith("score") and key.endswith("_description")]
+    if len(levels) != len(rubrics) or not all(level.isdecimal() for level in levels):
+        text = "the keys of `rubrics` of `%s` have to be `score1_description`, `score2_description`, .., which give its range"
+        raise Mistake(text % name)
+    numbers = sorted(set(map(int, levels)))
+    if len(numbers) < 2:
+        raise Mistake("`rubrics` of `%s` have to describe two scores or more" % name)
+    return numbers[0], numbers[-1]
 
 
 def with_models(arguments):

@@ -40,6 +40,8 @@ def load(name, target, arguments):
 
     def measure(part):
         turns = part.turns if whole else [*part.earlier, part]
+        if level == "TOOL_LEVEL" and not any(turn.calls for turn in turns):
+            raise Missing("there are no tool calls")
         trajectory = [call.name for call in part.calls] if level is None else session(turns)
         return outcome(evaluator, evaluator.evaluate(case(turns[-1], trajectory)))
 
@@ -58,8 +60,13 @@ def with_model(arguments):
 
 def outcome(evaluator, outputs):
     """Returns the score and the reason of several outputs, as the library combines them."""
-    if not outputs or all(getattr(output, "not_applicable", False) for output in outputs):
-        return None, "; ".join(output.reason for output in outputs if output.reason)
+    if not outputs:
+        # The library counts this as a failure of the evaluator, too.
+        raise Broken("the metric gave no outputs")
+    if all(getattr(output, "not_applicable", False) for output in outputs):
+        reason = "; ".join(output.reason for output in outputs if output.reason) or "the metric found nothing to evaluate"
+        # What does not apply and does not pass either could not be evaluated.
+        raise Missing(reason) if all(output.test_pass for output in outputs) else Broken(reason)
     score, _, reason = evaluator.aggregator(outputs)
     return score, reason
 

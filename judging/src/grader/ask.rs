@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use evaluator_json::{NonFinite, Object, Value, count, to_string};
 use evaluator_models::{ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request};
+use indexmap::IndexSet;
 
 use super::{CallResults, Grader, GraderQuestion, Needs, Texts};
 use crate::{
@@ -77,14 +78,8 @@ pub fn settings(
 }
 
 /// Returns the names of the models of a grader, each once.
-fn names(grader: &Grader) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in grader.models() {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+fn names(grader: &Grader) -> IndexSet<&str> {
+    grader.models().into_iter().map(|(name, _)| name).collect()
 }
 
 /// Asks the models of a grader what it needs: each question as often as `samples` says.
@@ -96,7 +91,7 @@ pub async fn ask(
     samples: u32,
 ) -> Answers {
     let names = names(grader);
-    let model_of = |name: &str| names.iter().position(|known| *known == name).unwrap_or_default();
+    let model_of = |name: &str| names.get_index_of(name).unwrap_or_default();
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut numbered = |request: Request| {
         let key = format!("{:?} {:?}", request.messages, request.params);

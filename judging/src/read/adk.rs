@@ -15,7 +15,8 @@ pub fn read_model_options(field: Field<'_>) -> JudgeSettings {
     settings.models.extend(model);
     let mut whole = |key, alias| {
         let field = fields.take_either(key, alias)?;
-        let count = number(field).filter(|count| *count >= 1.0 && count.fract() == 0.0);
+        let count =
+            read_pydantic_number(field).filter(|count| *count >= 1.0 && count.fract() == 0.0);
         if count.is_none() {
             field.add(format!("`{key}` must be a whole number, at least 1"));
         }
@@ -35,7 +36,7 @@ pub fn read_model_options(field: Field<'_>) -> JudgeSettings {
 }
 
 /// Returns a number as pydantic does: numeric text and booleans are numbers.
-fn number(field: Field<'_>) -> Option<f64> {
+pub fn read_pydantic_number(field: Field<'_>) -> Option<f64> {
     let NodeKind::Scalar(scalar) = &field.node.kind else { return None };
     match scalar {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use evaluator_document::Field;
 
-pub use adk::read_model_options;
+pub use adk::{read_model_options, read_pydantic_number};
 pub use keys::{parse_budget, read};
 pub use programs::read_programs;
 

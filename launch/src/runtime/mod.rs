@@ -16,8 +16,8 @@ mod python;
 mod registry;
 pub mod sdk;
 mod syntax;
-#[doc(hidden)]
-pub mod testing;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::tool;
 

@@ -26,7 +26,14 @@ pub(super) struct Evaluation {
 #[derive(Debug)]
 pub(super) struct Evaluations {
     tokens: Arc<Tokens>,
-    registered: Mutex<Vec<Arc<Evaluation>>>,
+    registered: Mutex<Registered>,
+}
+
+#[derive(Debug, Default)]
+struct Registered {
+    evaluations: Vec<Arc<Evaluation>>,
+    /// Tokens of earlier evaluations, each with the one that took it over. They count before the own ones.
+    inherited: Vec<(String, Arc<Evaluation>)>,
 }
 
 impl Evaluations {
@@ -36,11 +43,25 @@ impl Evaluations {
     }
 
     pub(super) fn add(&self, evaluation: Arc<Evaluation>) {
-        lock(&self.registered).push(evaluation);
+        lock(&self.registered).evaluations.push(evaluation);
     }
 
     pub(super) fn remove(&self, token: &str) {
-        lock(&self.registered).retain(|evaluation| evaluation.token != token);
+        let mut registered = lock(&self.registered);
+        registered.evaluations.retain(|evaluation| evaluation.token != token);
+        registered.inherited.retain(|(_, heir)| heir.token != token);
+    }
+
+    /// Lets a token stand for this evaluation instead of an earlier one, until it ends or another one takes it over: the clients of a
+    /// process that evaluates one document after the other may keep the token that they began with.
+    pub(super) fn inherit(&self, heir: &Arc<Evaluation>, token: &str) -> Result<(), Fault> {
+        if !self.tokens.has_issued(token.as_bytes()) {
+            return Err(Fault::bad("`token` is none that was given here"));
+        }
+        let mut registered = lock(&self.registered);
+        registered.inherited.retain(|(known, _)| !is_same(known, token.as_bytes()));
+        registered.inherited.push((token.to_owned(), Arc::clone(heir)));
+        Ok(())
     }
 
     /// Returns the evaluation of one of these tokens, if it has not ended.
@@ -49,8 +70,11 @@ impl Evaluations {
         tokens: impl Iterator<Item = &'t [u8]> + Clone,
     ) -> Result<Arc<Evaluation>, Fault> {
         let registered = lock(&self.registered);
-        let opens = |it: &&Arc<Evaluation>| tokens.clone().any(|token| it.is_opened_by(token));
-        let evaluation = registered.iter().find(opens).ok_or_else(|| {
+        let opens = |known: &str| tokens.clone().any(|token| is_same(known, token));
+        let mut heirs = registered.inherited.iter();
+        let heir = heirs.find_map(|(token, heir)| opens(token).then_some(heir));
+        let own = || registered.evaluations.iter().find(|evaluation| opens(&evaluation.token));
+        let evaluation = heir.or_else(own).ok_or_else(|| {
             let is_old = tokens.clone().any(|token| self.tokens.has_issued(token));
             Fault::new(if is_old { Cause::Expired } else { Cause::NoToken }, "Unauthorized")
         })?;
@@ -62,12 +86,12 @@ impl Evaluations {
     }
 }
 
-impl Evaluation {
-    /// Returns true for the token of this evaluation. Its duration does not depend on the token.
-    fn is_opened_by(&self, token: &[u8]) -> bool {
-        token.ct_eq(self.token.as_bytes()).into()
-    }
+/// Compares tokens. The duration does not depend on what is sent.
+fn is_same(known: &str, sent: &[u8]) -> bool {
+    sent.ct_eq(known.as_bytes()).into()
+}
 
+impl Evaluation {
     /// Returns when the evaluation has ended.
     pub(super) async fn closed(&self) {
         // Nothing is ever sent: it ends with the sender.

@@ -5,7 +5,8 @@
 //! token of its own, so a program that floods its proxy delays no other program; closing the [`Proxy`] closes the address.
 //!
 //! A program in a network namespace of its own cannot reach such an address. There, one listening socket is made inside and
-//! handed over to a [`ListenerReceiver`]; the token of a request identifies its evaluation.
+//! handed over to a [`SharedListener`]; the token of a request identifies its evaluation. A process that evaluates one document
+//! after the other may have a shared address outside, too ([`ProxyServer::listen`]), so that its clients need not be made anew.
 //!
 //! The models that a program may ask are an [`Offer`]; they are asked through [`ProxiedModel`], usually by a
 //! [`Broker`](crate::Broker), on threads for blocking work.
@@ -18,6 +19,7 @@
 //! | `GET /info` | names, `maxCalls`, `callCount` |
 //! | `POST /invoke` | `{"output", "outputMessages", "rawText", "tokenUsage"?}`; 429 if all calls are used |
 //! | `POST /invokeBatch` | `{"responses": [..]}`, one after the other; 429 if there are fewer calls left than requests |
+//! | `POST /inherit` with `{"token"}`, one of an earlier evaluation | 204; at this address it stands for this evaluation from now on |
 //! | any other path | 404 |
 //! | a body that is not JSON, with a repeated key, without a question, or with an unknown name | 400 |
 //! | a body that is too long, too slow | 413, 408 |
@@ -46,5 +48,5 @@ mod token;
 pub use access::{Offer, ProxyUsage};
 pub use model::{BrokeredModel, ProxiedModel};
 pub use server::{
-    ListenerReceiver, Proxy, ProxyServer, SDK_VARIABLES, VARIABLES, names_proxy, receiver_name,
+    Proxy, ProxyServer, SDK_VARIABLES, SharedListener, VARIABLES, names_proxy, receiver_name,
 };

@@ -8,16 +8,19 @@ use hyper::{
     body::{Bytes, Incoming},
     header,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::select;
 
 use super::{
     agentv,
-    body::{JSON, refuse, response},
-    evaluations::Evaluations,
+    body::{JSON, receive_json, refuse, response},
+    evaluations::{Evaluation, Evaluations},
     fault::Fault,
     sdk,
 };
+
+/// Path at which an evaluation takes the token of an earlier one over.
+const INHERIT: &str = "/inherit";
 
 /// Answers a request.
 pub(super) async fn answer(
@@ -46,6 +49,12 @@ pub(super) async fn answer(
         return Ok(answered.unwrap_or_else(|fault| failure(true, &head, &fault)));
     }
     let path = head.uri.path_and_query().map_or("", |path| path.as_str());
+    if (&head.method, path) == (&Method::POST, INHERIT) {
+        return Ok(match inherit(&registered, &admitted, body).await {
+            Ok(()) => response(StatusCode::NO_CONTENT, None, String::new()),
+            Err(fault) => failure(false, &head, &fault),
+        });
+    }
     let answered = select! {
         answered = agentv::answer(&admitted, (&head.method, path), body) => answered,
         () = admitted.closed() => Err(Fault::ended()),
@@ -54,6 +63,17 @@ pub(super) async fn answer(
         Ok(value) => response(StatusCode::OK, Some(JSON), value.to_string()),
         Err(fault) => failure(false, &head, &fault),
     })
+}
+
+/// Lets the token of an earlier evaluation stand for this one.
+async fn inherit(
+    registered: &Evaluations,
+    heir: &Arc<Evaluation>,
+    body: Incoming,
+) -> Result<(), Fault> {
+    let body = receive_json(body).await?;
+    let token = body.get("token").and_then(Value::as_str);
+    registered.inherit(heir, token.ok_or_else(|| Fault::bad("`token` is missing"))?)
 }
 
 /// Returns the tokens of a request. Anthropic's SDK has a header of its own for it.

@@ -27,9 +27,12 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
 ];
 
-/// Names of the variables with the address and the token that the SDKs of model servers read.
-pub const SDK_VARIABLES: [(&str, &str); 2] =
-    [("OPENAI_BASE_URL", "OPENAI_API_KEY"), ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")];
+/// Names of the variables with the address, and of the one with the token, that the SDKs of model servers and LangChain read. The
+/// second name of an address goes before the first one there.
+pub const SDK_VARIABLES: [([&str; 2], &str); 2] = [
+    (["OPENAI_BASE_URL", "OPENAI_API_BASE"], "OPENAI_API_KEY"),
+    (["ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"], "ANTHROPIC_API_KEY"),
+];
 
 /// Returns true if a message of a program is about missing variables: it names one of them, or an address that
 /// JavaScript made of a missing one.
@@ -98,6 +101,22 @@ impl ProxyServer {
         Ok(Proxy::new(offer, token, (address, place), registered))
     }
 
+    /// Listens at one address, chosen by the system, for several evaluations: at most so many at a time.
+    ///
+    /// # Errors
+    ///
+    /// The system has no port or descriptor left.
+    pub fn listen(&self, evaluations: usize) -> io::Result<SharedListener> {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let tokens = Arc::clone(&self.tokens);
+        let registered = Arc::new(Evaluations::new(Arc::clone(&tokens)));
+        let accepting = accept(listener, Arc::clone(&registered), connections(evaluations));
+        let serving = self.runtime.spawn(accepting).abort_handle();
+        Ok(SharedListener { address, tokens, registered, serving })
+    }
+
     /// Receives the listening sockets of sandboxes.
     ///
     /// Another process connects to the abstract Unix socket with this name, and sends one byte with a TCP socket that
@@ -108,23 +127,17 @@ impl ProxyServer {
     /// # Errors
     ///
     /// The system has no descriptor left, or is not Linux.
-    pub fn receive(
-        &self,
-        name: &str,
-        port: u16,
-        evaluations: usize,
-    ) -> io::Result<ListenerReceiver> {
+    pub fn receive(&self, name: &str, port: u16, evaluations: usize) -> io::Result<SharedListener> {
         let tokens = Arc::clone(&self.tokens);
         let registered = Arc::new(Evaluations::new(Arc::clone(&tokens)));
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         #[cfg(target_os = "linux")]
         {
-            let connections =
-                CONNECTIONS.saturating_mul(evaluations).min(tokio::sync::Semaphore::MAX_PERMITS);
             let socket = super::receive::bind(name)?;
+            let connections = connections(evaluations);
             let receiving = super::receive::run(socket, Arc::clone(&registered), connections);
-            let receiving = self.runtime.spawn(receiving).abort_handle();
-            Ok(ListenerReceiver { address, tokens, registered, receiving })
+            let serving = self.runtime.spawn(receiving).abort_handle();
+            Ok(SharedListener { address, tokens, registered, serving })
         }
         #[cfg(not(target_os = "linux"))]
         {
@@ -134,20 +147,25 @@ impl ProxyServer {
     }
 }
 
-/// Receives listening sockets from sandboxes, and serves proxies at them. Dropping it closes all of them.
+/// Returns the number of connections that may be open for so many evaluations.
+fn connections(evaluations: usize) -> usize {
+    CONNECTIONS.saturating_mul(evaluations).min(tokio::sync::Semaphore::MAX_PERMITS)
+}
+
+/// Serves the proxies of several evaluations at one address, which may be that of listening sockets inside of sandboxes. Dropping it
+/// closes all of them.
 ///
-/// Each sandbox has the same address inside. The token of a request identifies its evaluation, so one sandbox can
-/// serve several evaluations.
+/// The token of a request identifies its evaluation.
 #[derive(Debug)]
-pub struct ListenerReceiver {
+pub struct SharedListener {
     address: SocketAddr,
     tokens: Arc<Tokens>,
     registered: Arc<Evaluations>,
-    receiving: AbortHandle,
+    serving: AbortHandle,
 }
 
-impl ListenerReceiver {
-    /// Opens a proxy for one evaluation, with a new token, at all of the listeners.
+impl SharedListener {
+    /// Opens a proxy for one evaluation, with a new token.
     ///
     /// # Errors
     ///
@@ -158,9 +176,9 @@ impl ListenerReceiver {
     }
 }
 
-impl Drop for ListenerReceiver {
+impl Drop for SharedListener {
     fn drop(&mut self) {
-        self.receiving.abort();
+        self.serving.abort();
     }
 }
 
@@ -236,11 +254,13 @@ impl Proxy {
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
         // OpenAI's SDKs add the path of a request to the prefix, Anthropic's add the prefix themselves.
         let openai = self.url() + sdk::PREFIX.trim_end_matches('/');
-        let [(base, key), (other_base, other_key)] = SDK_VARIABLES;
-        let sdks = [(base, key, openai), (other_base, other_key, self.url())];
-        let agentv = VARIABLES.map(|(url, token)| (url, token, self.url()));
-        let all = agentv.into_iter().chain(sdks);
-        all.flat_map(|(url, token, value)| [(url, value), (token, self.token.clone())])
+        let [(openai_urls, openai_key), (anthropic_urls, anthropic_key)] = SDK_VARIABLES;
+        let urls = openai_urls.into_iter().map(move |name| (name, openai.clone()));
+        let others = VARIABLES.into_iter().map(|(url, _)| url).chain(anthropic_urls);
+        let tokens = VARIABLES.into_iter().map(|(_, token)| token);
+        let tokens = tokens.chain([openai_key, anthropic_key]);
+        let urls = urls.chain(others.map(|name| (name, self.url())));
+        urls.chain(tokens.map(|name| (name, self.token.clone())))
     }
 
     /// Closes the proxy and returns what was asked. Later requests are not answered.

@@ -1,6 +1,7 @@
 //! The target proxy, asked over its connections.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Read as _, Write as _},
     net::{Shutdown, TcpStream},
     path::Path,
@@ -289,20 +290,22 @@ fn tokens_are_random_and_those_of_other_evaluations_do_not_work() {
         assert_eq!(proxy.token().len(), 64);
         assert!(proxy.token().bytes().all(|byte| byte.is_ascii_hexdigit()));
         assert!(proxy.url().starts_with("http://127.0.0.1:"), "{}", proxy.url());
-        let variables: Vec<_> = proxy.variables().collect();
+        let variables: BTreeMap<_, _> = proxy.variables().collect();
         let (url, token) = (proxy.url(), proxy.token().to_owned());
         assert_eq!(
             variables,
-            [
+            BTreeMap::from([
                 ("AGENTV_TARGET_PROXY_URL", url.clone()),
                 ("AGENTV_TARGET_PROXY_TOKEN", token.clone()),
                 ("AGENTV_PROVIDER_PROXY_URL", url.clone()),
                 ("AGENTV_PROVIDER_PROXY_TOKEN", token.clone()),
                 ("OPENAI_BASE_URL", format!("{url}/v1")),
+                ("OPENAI_API_BASE", format!("{url}/v1")),
                 ("OPENAI_API_KEY", token.clone()),
-                ("ANTHROPIC_BASE_URL", url),
+                ("ANTHROPIC_BASE_URL", url.clone()),
+                ("ANTHROPIC_API_URL", url),
                 ("ANTHROPIC_API_KEY", token.clone()),
-            ]
+            ])
         );
         assert!(!format!("{proxy:?}").contains(&token));
     }
@@ -310,6 +313,40 @@ fn tokens_are_random_and_those_of_other_evaluations_do_not_work() {
     let request = head("GET /info", proxies[0].token(), 0);
     let (status, ..) = send(&proxies[1].url(), request.as_bytes()).unwrap();
     assert_eq!(status, 401);
+}
+
+/// A process that keeps its first token asks for each of its evaluations, whether the one before has been closed yet or not.
+#[test]
+fn an_evaluation_inherits_the_token_of_an_earlier_one_at_a_shared_address() {
+    let server = ProxyServer::start().unwrap();
+    let shared = server.listen(2).unwrap();
+    let opened = || shared.open(Arc::new(offer(9))).unwrap();
+    let (first, second) = (opened(), opened());
+    let (url, kept) = (first.url(), first.token().to_owned());
+    assert_eq!(second.url(), url);
+    let post = |path: &str, token: &str, body: Value| {
+        let body = body.to_string();
+        let request = head(&format!("POST {path}"), token, body.len()) + &body;
+        send(&url, request.as_bytes()).unwrap().0
+    };
+    let asks = || post("/invoke", &kept, json!({"question": "q"}));
+    let inherits = |token: &str| post("/inherit", token, json!({"token": kept}));
+    assert_eq!(asks(), 200);
+    assert_eq!((inherits(second.token()), asks(), asks()), (204, 200, 200));
+    assert_eq!(first.close().calls, 1);
+    assert_eq!(asks(), 200, "what one closes another has taken over");
+    assert_eq!(second.close().calls, 3);
+    assert_eq!(asks(), 401, "nobody has it now");
+    let third = opened();
+    assert_eq!((inherits(third.token()), asks()), (204, 200));
+    for (token, body, status) in [
+        (third.token(), json!({"token": "0".repeat(64)}), 400),
+        (third.token(), json!({}), 400),
+        (&*"0".repeat(64), json!({"token": kept}), 401),
+    ] {
+        assert_eq!(post("/inherit", token, body), status);
+    }
+    assert_eq!(third.close().calls, 1);
 }
 
 #[test]

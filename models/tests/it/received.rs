@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use evaluator_models::{ListenerReceiver, ProxyServer, receiver_name};
+use evaluator_models::{ProxyServer, SharedListener, receiver_name};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use crate::proxy::{head, late, offer, send};
@@ -44,7 +44,7 @@ impl Sandbox {
 }
 
 /// A receiver, and two sandboxes. A port of the host stands for the port in both.
-fn start(server: &ProxyServer) -> (ListenerReceiver, Sandbox, Sandbox) {
+fn start(server: &ProxyServer) -> (SharedListener, Sandbox, Sandbox) {
     let [first, second] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let name = receiver_name().unwrap();
     let port = first.local_addr().unwrap().port();

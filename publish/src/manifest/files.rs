@@ -165,8 +165,9 @@ fn sha256(path: &Path) -> io::Result<(String, u64)> {
 mod tests {
     use std::fs::File;
 
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     #[test]
     fn leftovers_and_hidden_files_do_not_belong_to_it() {

@@ -168,8 +168,9 @@ fn leaves(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_test_support::Directory;
+
     use super::*;
-    use crate::runtime::testing::Directory;
 
     #[test]
     fn guards_are_known_however_they_are_written() {

@@ -1,6 +1,7 @@
 //! Metrics of other libraries: a computed one, and judges that a cassette answers. Their packages are installed once.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -32,7 +33,8 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
         let keys = "metric: 'deepeval.metrics:ToolPermissionMetric', args: {denied_tools: [pay]}";
         let config = config(bench, "computed", "", keys);
         let usage = bench.measure_warm("library.json", 3, &command(bench, &traces, &config));
-        table.add(&work, None, Aim { wall: Some(COMPUTED), peak: None }, usage);
+        let theirs = own_runner("deepeval").map(|runner| bench.measure_warm("own.txt", 3, &runner));
+        table.add(&work, theirs, Aim { wall: Some(COMPUTED), peak: None }, usage);
     } else {
         table.add_text([&work, "-", "", "no packages", "", ""]);
     }
@@ -67,6 +69,8 @@ fn judge(bench: &Bench, table: &mut Table, traces: &Path, library: &str, keys: &
     let record = asking(&server, command(bench, traces, &config("record")));
     let (recorded, replayed) = (format!("{library}-recorded.json"), format!("{library}.json"));
     let _ = bench.measure(&recorded, 1, &record);
+    let replies = fs::read_to_string(&cassette).unwrap_or_default().lines().count();
+    assert!(replies >= NUMBER, "{} has {replies} replies", cassette.display());
     let usage = bench.measure_warm(&replayed, 3, &command(bench, traces, &config("replay")));
     table.add(&work, None, Aim { wall: Some(REPLAYED), peak: None }, usage);
     let [recorded, replayed] = [recorded, replayed].map(|name| bench.directory.file(&name));
@@ -86,6 +90,21 @@ fn message(library: &str) -> serde_json::Value {
         _ => json!({"steps": ["Read it."], "score": 8, "reason": "It is."}),
     };
     json!({"role": "assistant", "content": content.to_string()})
+}
+
+/// Returns the command that measures as many conversations with a metric of a library in one process of its own.
+fn own_runner(library: &str) -> Option<Command> {
+    let environments = fs::read_dir(cache().join("venvs")).ok()?.flatten();
+    let has = |lib: PathBuf| {
+        let mut versions = fs::read_dir(lib).ok()?.flatten();
+        versions.any(|it| it.path().join("site-packages").join(library).is_dir()).then_some(())
+    };
+    let found = environments.map(|it| it.path()).find(|path| has(path.join("lib")).is_some())?;
+    let mut command = Command::new(found.join("bin/python"));
+    let number = NUMBER.to_string();
+    command.arg(build::root().join("tests/metrics/own_runner.py")).arg(number);
+    command.env("DEEPEVAL_TELEMETRY_OPT_OUT", "1").env("DEEPEVAL_DISABLE_DOTENV", "1");
+    Some(command)
 }
 
 /// Returns the command with the environments of these measurements, and no key.

@@ -96,21 +96,6 @@ impl Message {
         Self::new(role, vec![Part::text(Some(&Value::String(text.to_owned())))])
     }
 
-    /// Adds a tool call of the model. Arguments may be a structure or JSON text.
-    #[must_use]
-    pub fn with_tool_call(mut self, id: Option<&Value>, name: &str, arguments: &Value) -> Self {
-        let name = Value::String(name.to_owned());
-        self.parts.push(Part::tool_call(id, Some(&name), Some(arguments)));
-        self
-    }
-
-    /// Adds the response of a tool to the call with this id.
-    #[must_use]
-    pub fn with_tool_response(mut self, id: Option<&Value>, response: &Value) -> Self {
-        self.parts.push(Part::tool_response(id, None, Some(response)));
-        self
-    }
-
     /// A message of `role`, or of the user if that is empty.
     pub(super) fn new(role: &str, parts: Vec<Part>) -> Self {
         let role = if role.is_empty() { "user" } else { role };

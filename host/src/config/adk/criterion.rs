@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use evaluator_document::{Field, Fields, NodeKind, did_you_mean};
-use evaluator_judging::{JudgeSettings, read_model_options};
+use evaluator_judging::{JudgeSettings, read_model_options, read_pydantic_number as number};
 
 use super::super::BuiltinConfig;
 use crate::{
-    json::{Object, Value, parse_float},
+    json::{Object, Value},
     metric::{MatchType, Metric, Metrics},
 };
 
@@ -103,16 +103,6 @@ fn read_threshold(name: &str, field: Field<'_>, has_budget: bool) -> Option<f64>
         return field.add(message).hint(hint).none();
     }
     Some(threshold)
-}
-
-/// Returns a number as pydantic does: numeric text and booleans are numbers.
-pub(super) fn number(field: Field<'_>) -> Option<f64> {
-    let NodeKind::Scalar(scalar) = &field.node.kind else { return None };
-    match scalar {
-        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-        Value::String(text) => parse_float(text),
-        _ => field.number(),
-    }
 }
 
 /// Reads a name, in any case and with any separator, or ADK's number for the match type.

@@ -15,6 +15,7 @@
 use std::time::Duration;
 
 use evaluator_document::{Field, Node, NodeKind};
+use evaluator_judging::read_pydantic_number as number;
 use evaluator_protocol::Contract;
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
         process,
         reader::{Reader, is_identifier},
     },
-    criterion::{MISSING_TURNS_KEYS, number, plain, required_threshold},
+    criterion::{MISSING_TURNS_KEYS, plain, required_threshold},
 };
 use crate::{json::Object, runtime::Runtimes};
 

@@ -3,13 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_protocol::Contract;
+use evaluator_test_support::Directory;
 
 use super::recognize;
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     json,
     metric::MatchType,
-    runtime::testing::Directory,
 };
 
 fn parse(text: &str) -> Config {

@@ -5,8 +5,10 @@ mod metrics;
 
 use std::{path::Path, time::Duration};
 
+use evaluator_test_support::Directory;
+
 use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Overrides};
-use crate::{json::Value, metric::MatchType, runtime::testing::Directory};
+use crate::{json::Value, metric::MatchType};
 
 fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("eval_config.yaml")).unwrap()

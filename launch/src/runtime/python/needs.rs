@@ -37,6 +37,16 @@ pub(super) struct Needs {
     sdk_files: Vec<PathBuf>,
 }
 
+/// Modules of libraries with metrics whose packages are not named after them.
+const NAMED_OTHERWISE: [(&str, &str); 2] =
+    [("phoenix", "arize-phoenix-evals"), ("strands_evals", "strands-agents-evals")];
+
+/// Returns the package of such a module.
+pub(super) fn package_of(module: &str) -> Option<&'static str> {
+    let mut known = NAMED_OTHERWISE.into_iter();
+    known.find_map(|(name, package)| (name == module).then_some(package))
+}
+
 impl Needs {
     /// Reads what an evaluator needs; `None` if it only needs an interpreter. Starts nothing.
     ///
@@ -137,7 +147,7 @@ impl Needs {
 
     /// Returns true if a package of this name is required; also for the name of a module.
     pub(super) fn names(&self, name: &str) -> bool {
-        let name = requirements::normalized(name);
+        let name = requirements::normalized(package_of(name).unwrap_or(name));
         self.plain().any(|requirement| {
             requirements::normalized(requirements::split(requirement).name) == name
         })

@@ -28,7 +28,7 @@ use super::{
     image,
     installer::{Installer, Sdk, installer_environment},
     interpreter::{self, MissingModule, Questions},
-    needs::SDK_MODULE,
+    needs::{SDK_MODULE, package_of},
     plan::{self, Plan, Planner, Wanted, by_hand},
 };
 use crate::{
@@ -420,8 +420,12 @@ fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     };
     let missing = plan.missing_modules.iter().map(|module| module.name.as_str());
     let doubtful = missing.filter(|name| !is_named(name));
-    let modules: IndexSet<String> =
-        doubtful.map(|name| format!("`{}`", name.split('.').next().unwrap_or(name))).collect();
+    let shown = |name: &str| {
+        let outermost = name.split('.').next().unwrap_or(name);
+        let package = package_of(outermost).map(|package| format!(" (of {package})"));
+        format!("`{outermost}`{}", package.unwrap_or_default())
+    };
+    let modules: IndexSet<String> = doubtful.map(shown).collect();
     if modules.is_empty() {
         return String::new();
     }

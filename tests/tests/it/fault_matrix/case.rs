@@ -28,7 +28,7 @@ pub(crate) struct Fault {
     pub(crate) limits: &'static str,
     /// True if later conversations may be errors, too. None may have another score.
     pub(crate) is_lasting: bool,
-    /// True if the victim is a conversation of 20 MB.
+    /// True if the victim is a conversation of 2 MB.
     pub(crate) is_long: bool,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
     );
     let healthy = "{name: scripted, type: linked, config: {share: 1}}";
     let config = directory.file("config.yaml", format!("evaluators:\n- {entry}\n- {healthy}\n"));
-    let answer = "Yes. ".repeat(if fault.is_long { 4 << 20 } else { 1 });
+    let answer = "Yes. ".repeat(if fault.is_long { 400 << 10 } else { 1 });
     let traces = directory.file("traces.json", with_victim(CONVERSATIONS, VICTIM, &answer));
 
     let start = Instant::now();

@@ -62,7 +62,7 @@ pub(crate) fn all() -> Vec<Fault> {
 }
 
 const OTHERS: [Fault; 32] = [
-    // A conversation of 20 MB that is not read.
+    // A conversation of 2 MB, far more than a pipe holds, that is not read.
     Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
     Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },
     same("hang", Error("timed_out")),
