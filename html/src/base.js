@@ -3,7 +3,7 @@ const D = JSON.parse(document.getElementById("data").textContent), root = docume
 
 // Elements.
 
-// Characters that are invisible or change the direction of text: shown with their code.
+// Invisible characters, and those that change the direction of text, are shown with their code.
 const HIDDEN = /([\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}])/u;
 function addText(node, text) {
 	text.split(HIDDEN).forEach((part, at) => {
@@ -14,7 +14,7 @@ function addText(node, text) {
 	});
 }
 const SVG = new Set(["svg", "line", "rect", "circle", "text"]);
-// Creates an element from its tag with classes, e.g. `div.soft`, its attributes, if any, of which functions are listeners, and its children.
+// Creates an element: tag with classes, e.g. `div.soft`, attributes, if any, of which functions are listeners, children.
 function el(selector, ...children) {
 	const [tag, ...classes] = selector.split("."), attributes = children[0]?.constructor === Object ? children.shift() : {};
 	const node = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -39,14 +39,12 @@ const soft = (...children) => el("div.soft", children);
 const glyph = (text) => el("span", { "aria-hidden": "true" }, text);
 const spoken = (text) => el("span.spoken", text);
 const card = (title, ...children) => el("section.card", title && el("h2", title), children);
-// What both pages end with.
-const footer = (...children) => el("footer", children, `This file loads nothing; made by ${D.made_by}${D.foreign ? ` from results of ${D.foreign}` : ""}.`);
 const banner = (title, more, ...children) => el("header", el("div.verdict", badge(D.verdict, ".large"), el("div", el("h1", { dir: "auto" }, title), more)), children);
 const theme = () => button("Light or dark", toggle);
 const button = (label, click, more) => el("button", { type: "button", click, ...more }, label);
 const details = (title, content, open) => el("details", { open }, el("summary", title), content);
 
-// Images in base64, known by their first bytes, whatever their type is said to be.
+// Images in base64, known by their first bytes.
 const IMAGE = /(?<![\w+/])(?:data:[\w/+.;=-]{1,80};base64,)?((?:iVBORw0KGgo|\/9j\/|R0lGOD[dl]h|UklGR[\w+/]{7}RUJQ)[\w+/]{40,}={0,2})/g;
 const IMAGE_TYPES = { i: "png", "/": "jpeg", R: "gif", U: "webp" };
 // Replaces images by what they are. `found` gets a button for each, which shows it.
@@ -55,7 +53,7 @@ const withoutImages = (text, found) => text.replace(IMAGE, (_, data) => {
 	found?.push(button(`Show image (${what})`, ({ currentTarget }) => currentTarget.replaceWith(el("img", { src: `data:${type};base64,${data}`, alt: what }))));
 	return `[${what}]`;
 });
-// A text in its own direction; a long one has a button for the rest.
+// A text in its own direction, cut if it is long.
 function prose(text, style = "", draw = (it) => it, limit = 6000, tag = "div") {
 	const images = [], whole = withoutImages(String(text ?? ""), images), node = el(tag + style, { dir: "auto" });
 	const show = (most) => {
@@ -84,15 +82,14 @@ function table(caption, heads, rows, style = "") {
 }
 const head = (label, style = "") => el("th" + style, { scope: "col" }, label);
 const numericHead = (label) => head(label, ".num");
-// Texts from keys, as the names of facts.
 const words = (key) => key.replace(/^[a-z_\d]+$/, (it) => it.replaceAll("_", " "));
 const row = (first, ...cells) => el("tr", el("th", { scope: "row" }, first), cells.map((it) => (it?.tagName === "TD" ? it : el("td", it))));
 const numeric = (...children) => el("td.num", children);
 
 // List of names and values; objects are lists in it.
 function facts(entries) {
-	const known = (Array.isArray(entries) ? entries.filter(([, it]) => it !== false) : Object.entries(entries)).filter(([, it]) => it != null && it !== "" && it.length !== 0);
-	return el("dl", known.map(([name, value]) => [el("dt", words(name)), el("dd", fact(value))]));
+	const all = Array.isArray(entries) ? entries.filter(([, it]) => it !== false) : Object.entries(entries);
+	return el("dl", all.map(([name, value]) => value != null && value.length !== 0 && [el("dt", words(name)), el("dd", fact(value))]));
 }
 function fact(value) {
 	if (value instanceof Node) return value;
@@ -118,10 +115,11 @@ const members = (it, names) => names.split(" ").map((name) => [name, it[name] ||
 const measure = (gate) => `${gate.measure.replace("_", " ")} ≥ ${gate.limit}`;
 const clusters = (it, { worth_cases: worth }) => (it.clusters ? ` in ${many(it.clusters, "cluster")}${worth ? `, worth about ${count(worth)}` : ""}` : "");
 const interval = (it) => `${fixed(it.value)} [${fixed(it.lower)}, ${fixed(it.upper)}]`;
+const listOf = (...parts) => parts.filter(Boolean).join(", ");
 
-// Verdicts, outcomes and changes, the worst first: style, glyph (next to every colour), word.
+// Verdicts, outcomes and changes, the worst first: style, glyph, word.
 const KINDS = {
-	passed: ["pass", "✓"], failed: ["fail", "✗"], error: ["broke", "!", "broke"], errored: ["broke", "!", "broke"], not_evaluated: ["none", "–", "not evaluated"],
+	passed: ["pass", "✓"], failed: ["fail", "✗"], error: ["broke", "!", "broke"], not_evaluated: ["none", "–", "not evaluated"],
 	not_run: ["none", "·", "not run"], none: ["none", "", "not asked"], pass: ["pass", "✓"], fail: ["fail", "✗"], inconclusive: ["open", "?"],
 	regressed: ["fail", "▼"], broke: ["broke", "!"], flaky: ["open", "≈"], missing: ["open", "−"], worse: ["fail", "↓"],
 	fixed: ["pass", "▲"], mended: ["pass", "✓"], better: ["pass", "↑"], new: ["none", "+"],
@@ -154,7 +152,10 @@ function plot({ value, lower, upper }, [low, high], mark, style, words) {
 		at(mark) > 40 && at(mark) < width - 40 && label(mark, "middle", mark ? `≥ ${mark}` : 0));
 }
 
+// The plot of an interval, and its numbers.
+const plotted = (it, axis, mark, style, name, ...more) => [plot(it, axis, mark, style, `${name}: ${interval(it)}`), soft(interval(it), more)];
+
 function toggle() {
-	const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-	root.dataset.theme = isDark ? "light" : "dark";
+	const isDark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+	root.style.colorScheme = isDark ? "light" : "dark";
 }

@@ -96,8 +96,18 @@ pub(crate) fn to_json(comparison: &Comparison, rows: &Rows) -> io::Result<Value>
     }
     let changes = worst.iter().map(|(row, rank)| (row.to_string(), ALL[*rank].as_str().into()));
     value["rows"] = Value::Object(changes.collect());
+    value["reach"] = reach(&value).into();
     value["regressed"] = json!([regressed.len(), first]);
     Ok(value)
+}
+
+/// Returns the end of an axis around 0 on which the intervals of all differences fit, in tenths.
+fn reach(comparison: &Value) -> f64 {
+    let evaluators = comparison["evaluators"].as_array();
+    let differences = evaluators.into_iter().flatten().map(|it| &it["difference"]);
+    let ends = differences.flat_map(|it| [it["lower"].as_f64(), it["upper"].as_f64()]);
+    let most = ends.flatten().map(f64::abs).fold(0.05, f64::max);
+    ((most * 10.0).ceil() / 10.0).min(1.0)
 }
 
 /// Returns how bad each conversation is for an evaluator: broken ones are the worst, then those that failed, by their scores.
@@ -115,6 +125,15 @@ fn badness(column: &Column) -> Vec<(u8, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_differences_fit_on_one_axis() {
+        let of = |differences: Value| reach(&json!({"evaluators": differences}));
+        assert_eq!(of(json!([])), 0.1);
+        let differences = json!([{"difference": {"lower": -0.32, "upper": 0.1}}, {"difference": null}, {"difference": {"lower": 0.0, "upper": 0.12}}]);
+        assert_eq!(of(differences), 0.4);
+        assert_eq!(of(json!([{"difference": {"lower": -1.0, "upper": 0.0}}])), 1.0);
+    }
 
     #[test]
     fn the_worst_conversation_broke_or_has_the_lowest_score() {

@@ -52,8 +52,8 @@ pub(crate) fn write(
         "sentence": sentence,
         "problems": problems(report),
         "notes": cases.notes(report),
+        "footer": footer(report, words),
         "labels": labels(report),
-        "made_by": TOOL,
         "foreign": words::foreign_tool(report),
         "gates": gates,
         "attention": attention(report, rows)?,
@@ -68,6 +68,20 @@ pub(crate) fn write(
     out.write_all(b"],\n\"conversations\":")?;
     conversations(rows, out)?;
     out.write_all(b"}</script>\n")
+}
+
+/// Returns how intervals are computed, and what wrote the file.
+fn footer(report: &Report, words: &Words<'_>) -> String {
+    let compared = match words.comparison.or(report.comparison.as_ref()) {
+        Some(_) => " p: sign flips or McNemar's test, adjusted by Holm; it decides nothing.",
+        None => "",
+    };
+    let from = words::foreign_tool(report);
+    let from = from.map_or_else(String::new, |tool| format!(" from results of {tool}"));
+    format!(
+        "Intervals: Clopper-Pearson for pass rates of cases with one conversation each and no clusters, else as if about two more \
+         cases (or clusters) had been seen at the worst end (bounded_mean).{compared} This file loads nothing; made by {TOOL}{from}."
+    )
 }
 
 /// Returns the comparison with an earlier run; null without one.

@@ -1,24 +1,23 @@
-// The page of a run: the element `data` has columns of conversations, `block-N` 16 conversations. The fragment of the address is the page's state.
+// The page of a run: the element `data` has columns of conversations, `block-N` 16 of them. The fragment of the address is the state.
 const C = D.conversations, E = D.evaluators, compared = D.comparison;
 const ROWS = 100;
 
 // Difference on an axis that all evaluators have.
-const reach = Math.min(1, Math.ceil(Math.max(0.05, ...(compared?.evaluators ?? []).flatMap(({ difference: it }) => (it ? [-it.lower, it.upper] : []))) * 10) / 10);
 function difference({ difference: it, p }) {
 	if (!it) return soft("not compared");
 	const words = `[${signed(it.lower)}, ${signed(it.upper)}]`;
-	return [plot({ value: it.mean, ...it }, [-reach, reach], 0, ".zero", `difference ${signed(it.mean)}, interval ${words}`),
+	return [plot({ value: it.mean, ...it }, [-compared.reach, compared.reach], 0, ".zero", `difference ${signed(it.mean)}, interval ${words}`),
 		soft(tinted(it.upper < 0, it.lower > 0, signed(it.mean)), ` ${words}`, p != null && ` p ${fixed(p)}`)];
 }
 // Scores of an evaluator in tenths.
 function histogram({ bins, threshold, is_graded: isGraded }) {
 	const most = Math.max(...bins);
 	if (!most) return soft("no scores");
-	return [figure(".histogram", [120, 40], `scores in tenths from 0 to 1: ${bins.join(", ")}`, el("line.axis", { x2: 120, y1: 38.5, y2: 38.5 }),
+	return figure(".histogram", [120, 40], `scores in tenths from 0 to 1: ${bins.join(", ")}`, el("line.axis", { x2: 120, y1: 38.5, y2: 38.5 }),
 		bins.map((number, at) => {
 			const height = number && Math.max(1.5, (number / most) * 36), isLow = at < 9 && (at + 1) / 10 <= (threshold ?? (isGraded ? 0 : 0.5)) + 1e-9;
 			return el(isLow ? "rect.bin.fail" : "rect.bin", { x: at * 12 + 0.5, y: 38 - height, width: 11, height });
-		})), !isGraded && soft(`${count(bins[9])} × 1, ${count(bins[0])} × 0`)];
+		}));
 }
 
 // Addresses.
@@ -104,14 +103,12 @@ function conversations(query) {
 	const select = (label, key, options) => el("label", label, " ", el("select", { id: key, change: (event) => set(key, event.target.value) },
 		options.map(([value, text = value]) => el("option", { value, selected: value === get(key) }, text))));
 	const byScore = (it) => {
-		const up = `e.${it.name}`, down = `-${up}`, next = sort === up ? down : sort === down ? "" : up;
-		return el("th", { scope: "col", "aria-sort": sort === up ? "ascending" : sort === down ? "descending" : null },
-			button(it.name, () => set("sort", next), { id: up, class: "plain mono" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
+		const up = `e.${it.name}`, down = `-${up}`, [order, arrow, next] = { [up]: ["ascending", " ↑", down], [down]: ["descending", " ↓", ""] }[sort] ?? [null, "", up];
+		return el("th", { scope: "col", "aria-sort": order }, button(it.name, () => set("sort", next), { id: up, class: "plain mono" }), glyph(arrow));
 	};
 	function draw() {
 		const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(get("page"), 10) || 1));
-		status.textContent = !C.count ? "There are no conversations in this run." : !rows.length ? "No conversation matches."
-			: `${count(rows.length)} of ${many(C.count, "conversation")}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
+		status.textContent = !C.count ? "There are no conversations." : !rows.length ? "No conversation matches." : `${count(rows.length)} of ${many(C.count, "conversation")}`;
 		body.replaceChildren(...rows.slice((page - 1) * ROWS, page * ROWS).map((at) => row(
 			[caseLink(at, state), changes.has(at) && [" ", badge(changes.get(at))], flaky.has(at) && [" ", badge("flaky")]],
 			el("td.words", [C.prompt, C.why].map((it) => it?.[at] && el("div.one-line", { dir: "auto" }, it[at]))), ...E.map((it) => scoreCell(it, at)))));
@@ -129,7 +126,7 @@ function conversations(query) {
 			E.length > 1 && select("of", "by", [["", "any evaluator"], ...E.map((it) => [it.name])]),
 			slices.map((it) => select(it.name, `s.${it.name}`, [["", "all"], ...it.values.map((value) => [value])])), select("Sort", "sort", sorts),
 			address("", null, state).length > 2 && link("Clear", "")),
-		status, table("Scores of conversations by evaluator", ["Conversation", "First prompt, and why it failed", ...E.map(byScore)], body, ".list"), pager);
+		status, table("Scores of conversations", ["Conversation", "First prompt, and why it failed", ...E.map(byScore)], body, ".list"), pager);
 }
 
 // Overview.
@@ -145,15 +142,12 @@ const because = (gate) => gate.undecided ?? `the whole interval ${gate.verdict =
 const item = (mark, ...children) => el("li", mark, el("div", children));
 const claims = (isShown) => (compared?.evaluators ?? []).flatMap((by) => by.claims.filter(isShown).map((it) => item(verdict(it.verdict), evaluatorLink(by.name), ` ${it.claim}: ${it.reason}`)));
 function attention() {
-	const items = [], more = (...parts) => items.push(item(...parts));
-	const ofGates = (name) => D.gates.filter((it) => it.verdict === name).forEach((it) =>
-		more(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
-	ofGates("fail");
-	items.push(...claims((it) => it.verdict !== "pass"));
+	const ofGates = (name) => D.gates.filter((it) => it.verdict === name).map((it) =>
+		item(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
 	const [regressed, begun] = compared?.regressed ?? [];
-	if (regressed) more(badge("regressed"), `${many(regressed, "case")} against ${baseName}, first `, caseLink(begun, beside));
-	for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}${below(it)}`);
-	ofGates("inconclusive");
+	const items = [...ofGates("fail"), ...claims((it) => it.verdict !== "pass"),
+		...(regressed ? [item(badge("regressed"), `${many(regressed, "case")} against ${baseName}, first `, caseLink(begun, beside))] : []),
+		...E.filter((it) => it.failed && !gatesOf(it).length).map((it) => item(badge("failed"), evaluatorLink(it.name), `: ${results(it)}${below(it)}`)), ...ofGates("inconclusive")];
 	const first = D.attention?.[0], by = E[first?.evaluator];
 	const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) =>
 		item(badge("error"), evaluatorLink(E[it.evaluator].name), ` ${many(it.count, "time")}: ${it.headline} · `, caseLink(it.row)))));
@@ -164,12 +158,11 @@ function attention() {
 }
 function evaluatorsTable() {
 	const rows = E.flatMap((it) => (gatesOf(it).length ? gatesOf(it) : [null]).map((gate) => [it, gate, gate ? gate.value != null && gate : it.mean]));
-	const lowest = Math.min(1, ...rows.flatMap(([, gate, shown]) => [shown ? shown.lower : 1, gate?.limit ?? 1])) - 0.02;
-	const axis = [lowest < 0.3 ? 0 : Math.floor(lowest * 10) / 10, 1];
-	return card("Evaluators", rows.length ? table("Evaluators with their gates and intervals", ["Evaluator", "Gate", "Mean and interval", "Verdict", "Scores", ...(compared ? [`Against ${baseName}`] : [])],
-		rows.map(([it, gate, shown]) => row([evaluatorLink(it.name), soft([it.kind, it.threshold != null && `threshold ${it.threshold}`].filter(Boolean).join(", "))],
+	const lowest = Math.min(...rows.flatMap(([, gate, shown]) => [shown ? shown.lower : 1, gate?.limit ?? 1])), axis = [Math.max(0, Math.floor(lowest * 10 - 0.2) / 10), 1];
+	return card("Evaluators", rows.length ? table("Evaluators and gates", ["Evaluator", "Gate", "Mean and interval", "Verdict", "Scores", ...(compared ? [`Against ${baseName}`] : [])],
+		rows.map(([it, gate, shown]) => row([evaluatorLink(it.name), soft(listOf(it.kind, it.threshold != null && `threshold ${it.threshold}`))],
 			gate ? [measure(gate), gate.confidence != null && soft(`${gate.confidence * 100} % confidence`)] : "each evaluation",
-			shown ? [plot(shown, axis, gate?.limit, ".limit", `${gate ? measure(gate) : "mean"}: ${interval(shown)}`), soft(`${interval(shown)} n = ${count(gate?.cases ?? it.cases)}${clusters(gate ?? it, it)}`)] : soft("no scores"),
+			shown ? plotted(shown, axis, gate?.limit, ".limit", gate ? measure(gate) : "mean", ` n = ${count(gate?.cases ?? it.cases)}${clusters(gate ?? it, it)}`) : soft("no scores"),
 			[gate ? [verdict(gate.verdict), soft(because(gate))] : [badge(standing(it)), soft(results(it))], it.errors > 0 && soft(`broke ${many(it.errors, "time")}`)],
 			histogram(it), ...(compared ? [difference(compared.evaluators.find((one) => one.name === it.name) ?? {})] : []))), ".top") : el("p", "No evaluator was asked."));
 }
@@ -181,7 +174,7 @@ function sliced(all, page, query, draw) {
 const firstOf = (most, all, order) => all.length > most && soft(`the ${order} ${most} of ${count(all.length)}`);
 function sliceTable({ name, values, sums }) {
 	const share = ([passed, scored]) => numeric(scored ? `${((passed / scored) * 100).toFixed(1)} %` : "–", el("span.soft", ` ${passed}/${scored}`));
-	return [table(`Shares that passed by ${name}, worst first`, [name, numericHead("Conversations"), ...E.map((it) => numericHead(it.name))],
+	return [table(`Shares that passed by ${name}`, [name, numericHead("Conversations"), ...E.map((it) => numericHead(it.name))],
 		sums.map(([at, size, of]) => row(listLink(values[at], [[`s.${name}`, values[at]]]), numeric(count(size)), ...of.map(share)))), firstOf(20, values, "worst")];
 }
 
@@ -193,8 +186,7 @@ function changeLists(most) {
 	return card(`Cases against ${baseName}`, el("div.two", lists.map(([kind, found]) => el("div", el("h3", badge(kind), ` ${count(found.length)}`),
 		table(`Cases: ${kind}`, ["Case", "Evaluator", numericHead("Scores")], found.slice(0, most).map((it) => row(it.row == null ? it.case : caseLink(it.row, beside, it.case),
 			el("span.mono", it.by.name), numeric(`${fixed(it.base, 2)} → `, tinted(it.new < it.base, it.new > it.base, fixed(it.new, 2)))))),
-		found.length > most && link(`all ${count(found.length)}`, "compare")))),
-		soft(`${many(compared.evaluators.reduce((sum, it) => sum + it.unchanged, 0), "result")} did not change.`));
+		found.length > most && link(`all ${count(found.length)}`, "compare")))));
 }
 function comparison(_, query) {
 	const numbers = ["Base → new", "p (Holm)", "Detectable loss", "Unchanged"].map(numericHead);
@@ -218,7 +210,7 @@ function differencesBy({ by, values, overlapping, left_out: leftOut }) {
 // A case.
 
 // Keeps whole numbers that a double cannot hold.
-const exact = (_, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value) && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
+const exact = (_, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value) && JSON.rawJSON?.(context.source)) || value;
 let unpacked = [-1, null];
 async function entryOf(at) {
 	const number = Math.floor(at / 16), node = document.getElementById(`block-${number}`);
@@ -235,21 +227,21 @@ function canonical(value) {
 	if (!isObject(value)) return JSON.stringify(value) ?? "null";
 	return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}`;
 }
-// Longest common subsequence as pairs of indices, ends first; what is too long in between counts as different.
-function common(left, right, isEqual) {
+// Longest common subsequence as pairs of indices; what is too long between common ends counts as different.
+function common(left, right) {
 	let start = 0, endLeft = left.length, endRight = right.length;
 	const pairs = [], tail = [];
-	while (start < endLeft && start < endRight && isEqual(left[start], right[start])) pairs.push([start, start++]);
-	while (endLeft > start && endRight > start && isEqual(left[endLeft - 1], right[endRight - 1])) tail.unshift([--endLeft, --endRight]);
+	while (start < endLeft && start < endRight && left[start] === right[start]) pairs.push([start, start++]);
+	while (endLeft > start && endRight > start && left[endLeft - 1] === right[endRight - 1]) tail.unshift([--endLeft, --endRight]);
 	const rows = endLeft - start, columns = endRight - start, lengths = Array.from({ length: rows + 1 }, () => new Uint16Array(columns + 1));
 	if (rows * columns > 4e6) return [...pairs, ...tail];
 	for (let i = rows - 1; i >= 0; i--) {
 		for (let j = columns - 1; j >= 0; j--) {
-			lengths[i][j] = isEqual(left[start + i], right[start + j]) ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
+			lengths[i][j] = left[start + i] === right[start + j] ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
 		}
 	}
 	for (let i = 0, j = 0; i < rows && j < columns;) {
-		if (isEqual(left[start + i], right[start + j])) pairs.push([start + i++, start + j++]);
+		if (left[start + i] === right[start + j]) pairs.push([start + i++, start + j++]);
 		else if (lengths[i + 1][j] >= lengths[i][j + 1]) i++;
 		else j++;
 	}
@@ -259,18 +251,16 @@ const WORD = /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 // Marks the words that the other text does not have, unless little is common.
 function marked(text, other, style) {
 	if (other == null || text === other || text.length + other.length > 1e5) return text;
-	const left = text.match(WORD) ?? [], right = other.match(WORD) ?? [], kept = new Set(common(left, right, (a, b) => a === b).map(([at]) => at));
+	const left = text.match(WORD) ?? [], right = other.match(WORD) ?? [], kept = new Set(common(left, right).map(([at]) => at));
 	if (kept.size < Math.min(left.length, right.length) * 0.3) return text;
-	const parts = [];
-	left.forEach((word, at) => { const is = kept.has(at); if (parts.at(-1)?.[0] === is) parts.at(-1)[1] += word; else parts.push([is, word]); });
-	return parts.map(([is, words]) => (is || !words.trim() ? words : el("mark" + style, words)));
+	return left.map((word, at) => (kept.has(at) || !word.trim() ? word : el("mark" + style, word)));
 }
 const argumentsOf = (call) => Object.entries(call?.args ?? {}).map(([key, it]) => `${key}=${JSON.stringify(it)}`).join(", ");
 // Calls of both sides, those of the same name next to each other.
 function aligned(calls, others) {
-	const rows = [];
+	const rows = [], names = [calls, others].map((all) => all.map((it) => it.name));
 	let left = 0, right = 0;
-	for (const [i, j] of [...common(calls, others, (a, b) => a.name === b.name), [calls.length, others.length]]) {
+	for (const [i, j] of [...common(...names), [calls.length, others.length]]) {
 		while (left < i) rows.push([calls[left++]]);
 		while (right < j) rows.push([, others[right++]]);
 		if (i < calls.length) rows.push([calls[left++], others[right++]]);
@@ -281,7 +271,7 @@ const SIDES = { golden: "Golden", base: "Base" };
 function callRow([call, other], response, side) {
 	const isSame = !side || (call && other && canonical(call.args ?? {}) === canonical(other.args ?? {})), isError = response?.status === "error";
 	const [sign, word, style] = isSame ? ["→", "called", ""] : !other ? ["+", "not expected", ".extra"] : !call ? ["−", "not called", ".absent"] : ["≠", "other arguments", ".differs"];
-	const shown = (it, theirs, mark) => el("div.code", it ? [el("b", it.name), "(", prose(argumentsOf(it), "", (text) => marked(text, isSame || !theirs ? null : argumentsOf(theirs), mark), 3000, "span"), ")"] : el("i", mark === ".ours" ? "not called" : "no such call"));
+	const shown = (it, theirs, mark) => el("div.code", it ? [el("b", it.name), "(", prose(argumentsOf(it), "", (text) => marked(text, isSame || !theirs ? null : withoutImages(argumentsOf(theirs)), mark), 3000, "span"), ")"] : el("i", mark === ".ours" ? "not called" : "no such call"));
 	return el(`div.call${style}`, glyph(sign), spoken(`${word}: `), shown(call, other, ".ours"), side && shown(other, call, ".theirs"),
 		response && el(`div.code.output${isError ? ".down" : ""}`, glyph(isError ? "✗" : "⇒"), spoken(isError ? "error: " : "result: "),
 			prose(response.output || (response.response == null ? "" : JSON.stringify(response.response)), "", undefined, 1500)));
@@ -290,11 +280,23 @@ function callRow([call, other], response, side) {
 function attachment({ kind, media_type: type = kind, name, size: bytes, url, data }) {
 	const images = [];
 	withoutImages(data ?? "", images);
-	return el("div.group", el("span.soft", "[", [name, type, bytes != null && size(bytes), url].filter(Boolean).join(", "), "]"), images);
+	return el("div.group", el("span.soft", "[", listOf(name, type, bytes != null && size(bytes), url), "]"), images);
 }
-function bubble(who, style, text, attachments, theirs, mark) {
-	return el(`div.said${style}`, el("span.who", who), text ? prose(text, "", (it) => marked(it, theirs == null ? theirs : withoutImages(theirs), mark))
-		: !attachments && el("i", text === "" ? "an empty text" : "no answer"), attachments?.map(attachment));
+// What a turn has besides its texts, and whether a recording next to it has the same, as far as both are in the file.
+function besides(kind, turn, other, isOtherImage) {
+	const key = `${kind}_attachments`, all = turn[key] ?? [], theirs = turn.trace_id == null || other?.trace_id == null ? all : other[key] ?? [];
+	const isSame = all.length === theirs.length && all.every((it, at) => {
+		const unknown = !(it.data && theirs[at].data) && { data: null };
+		return canonical({ ...it, ...unknown }) === canonical({ ...theirs[at], ...unknown });
+	});
+	return [all.map(attachment), (isOtherImage || !isSame) && el("p.differs", "The picture differs.")];
+}
+const TEXTS = { user: "user_content", final: "final_response" };
+function bubble(who, style, kind, turn, other, mark) {
+	const [text, theirs] = [turn, other].map((it) => it?.[TEXTS[kind]]), plain = theirs && withoutImages(theirs);
+	return el(`div.said${style}`, el("span.who", who), kind === "user" && turn.earlier_attachments && [soft("In earlier messages:"), besides("earlier", turn, other)],
+		text ? prose(text, "", (it) => marked(it, plain, mark)) : !turn[`${kind}_attachments`] && el("i", text === "" ? "an empty text" : "no answer"),
+		besides(kind, turn, other, text && text !== theirs && plain === withoutImages(text)));
 }
 function turnCard(turn, other, at, of, evaluations, side) {
 	const { tool_calls: calls = [], tool_responses: all = [] } = turn?.intermediate_steps ?? {}, { tool_calls: others = [] } = other?.intermediate_steps ?? {}, responses = [...all];
@@ -302,21 +304,22 @@ function turnCard(turn, other, at, of, evaluations, side) {
 		const index = call ? responses.findIndex((it) => (call.id != null && it.id != null ? it.id === call.id : it.name === call.name)) : -1;
 		return index < 0 ? null : responses.splice(index, 1)[0];
 	};
-	const low = evaluations.filter((it) => it.per_invocation_scores?.length > 1 && it.per_invocation_scores[at] != null && it.per_invocation_scores[at] < it.threshold);
-	const rows = aligned(calls, others), ours = turn?.final_response, theirs = other?.final_response, name = `Turn ${at + 1} of ${of}`;
+	const low = evaluations.filter(({ per_invocation_scores: scores, threshold }) => scores?.length > 1 && scores[at] != null && scores[at] < threshold);
+	const rows = aligned(calls, others), name = `Turn ${at + 1} of ${of}`, isAskedOtherwise = (key) => other[key] && canonical(turn?.[key]) !== canonical(other[key]);
 	return el("article.turn", { "aria-label": name },
 		el("h3", name, low.map((it) => el("span.badge.fail", glyph("✗ "), `${it.name} ${fixed(it.per_invocation_scores[at], 2)}`))),
-		turn ? bubble("User", ".user", turn.user_content, turn.user_attachments, other?.user_content, ".ours") : el("p.down", `Only ${side === "golden" ? "the golden case" : "the base"} has this turn.`),
-		other && turn?.user_content !== other.user_content && bubble(`User, ${SIDES[side].toLowerCase()}`, ".user.other", other.user_content, other.user_attachments, turn?.user_content, ".theirs"),
+		turn ? bubble("User", ".user", "user", turn, other, ".ours") : el("p.down", `Only ${side === "golden" ? "the golden case" : "the base"} has this turn.`),
+		other && ["user_content", "user_attachments"].some(isAskedOtherwise) && bubble(`User, ${SIDES[side].toLowerCase()}`, ".user.other", "user", other, turn, ".theirs"),
 		rows.length > 0 && el(side ? "div.both" : "div", side && el("div.call.soft", el("span"), el("span", "Called"), el("span", SIDES[side])), rows.map((pair) => callRow(pair, responseOf(pair[0]), side))),
-		responses.map((it) => callRow([{ name: it.name }], it)),
-		el(other ? "div.answers" : "div", turn && bubble("Agent", "", ours, turn.final_attachments, theirs, ".ours"), other && (theirs != null || side === "base") && bubble(`${SIDES[side]} answer`, ".other", theirs, other.final_attachments, ours, ".theirs")));
+		responses.map((it) => callRow([{ name: it.name }], it)), turn?.step_attachments && el("div.steps", soft("Before the answer:"), besides("step", turn, other)),
+		el(other ? "div.answers" : "div", turn && bubble("Agent", "", "final", turn, other, ".ours"),
+			other && (other.final_response != null || side === "base") && bubble(`${SIDES[side]} answer`, ".other", "final", other, turn, ".theirs")));
 }
 function transcript(entry, at, query) {
 	const recorded = entry?.transcript, golden = recorded?.expected_invocations, base = entry?.base?.transcript?.invocations, wanted = query.get("vs");
-	const lacks = (what) => [el("p", `The transcript of ${what} is not in the report.`), !D.foreign && soft("`evaluator run --transcripts all` stores all of them.")];
+	const lacks = (what) => el("p", `The transcript of ${what} is not in the report.`);
 	if (!recorded) {
-		return card("Conversation", lacks(base ? "the new run" : "this conversation"), base ? [el("p", "This is the base:"), base.map((it, turn) => turnCard(it, null, turn, base.length, entry.base.evaluations))] : notes());
+		return card("Conversation", lacks(base ? "the new run" : "this conversation"), base && [el("p", "This is the base:"), base.map((it, turn) => turnCard(it, null, turn, base.length, entry.base.evaluations))]);
 	}
 	const sides = { ...(golden?.length > 0 && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
 	const turns = recorded.invocations ?? [], others = sides[side] ?? [], of = Math.max(turns.length, others.length);
@@ -328,7 +331,7 @@ function transcript(entry, at, query) {
 const ifShaped = (draw, it) => { try { return draw(it); } catch { return null; } };
 // What a judge said: votes and scores of rubrics.
 function judged({ name, details: { judge, overall_rubric_scores: overall = [], per_invocation: turns = [] } }) {
-	const cast = (vote) => members(vote, "positive negative no_score unreadable failed").filter(([, it]) => it).map(([key, it]) => `${it} ${key.replace("_", " ")}`).join(", ");
+	const cast = (vote) => listOf(...members(vote, "positive negative no_score unreadable failed").map(([key, it]) => it && `${it} ${words(key)}`));
 	const rubrics = [...overall.map((it) => ["all turns", it]), ...turns.flatMap((turn, at) => turn.rubric_scores.map((it) => [`turn ${at + 1}`, it]))];
 	return [judge.votes.length > 0 && table(`Votes of ${name}`, ["Turn", "Votes", "Reason"], judge.votes.map((vote) => row([`${vote.turn + 1}`, vote.rubric && `, ${vote.rubric}`],
 		[cast(vote), vote.scores && soft(`scores ${vote.scores.join(", ")}`)], prose(vote.reason)))),
@@ -349,18 +352,17 @@ function combined({ name, details: it }) {
 		all.map((one) => row(one.name, badge(isScored(one.status) ? one.status : "error"), numeric(fixed(one.score, 2)), prose(one.reason ?? one.rows?.map((it) => `${it.passed ? "✓" : "✗"} ${it.text}`).join("; ")))));
 }
 function evaluation(it, base, prompts = []) {
-	const reasons = [...new Set([it.failure_reason, it.reason, it.difference].filter(Boolean))], low = (score) => score != null && score < it.threshold;
-	const rest = [it.duration_ns != null && time(it.duration_ns / 1e6), it.attempts > 1 && `${it.attempts} attempts`, it.containment && `contained by ${it.containment.executor}`,
-		it.target_proxy && many(it.target_proxy.call_count ?? 0, "call of models")];
-	return el("div.evaluation", el("h3", badge(it.outcome), evaluatorLink(it.name), isScored(it.outcome) && el("span.num", fixed(it.score), it.threshold != null && ` ${low(it.score) ? "<" : "≥"} ${it.threshold}`)),
+	const reasons = [...new Set([it.failure_reason, it.reason, it.difference].filter(Boolean))], isLow = it.score != null && it.score < it.threshold;
+	const rest = listOf(it.duration_ns != null && time(it.duration_ns / 1e6), it.attempts > 1 && `${it.attempts} attempts`, it.containment && `contained by ${it.containment.executor}`,
+		it.target_proxy && many(it.target_proxy.call_count ?? 0, "call of models"));
+	return el("div.evaluation", el("h3", badge(it.outcome), evaluatorLink(it.name), isScored(it.outcome) && el("span.num", fixed(it.score), it.threshold != null && ` ${isLow ? "<" : "≥"} ${it.threshold}`)),
 		reasons.map((text) => prose(text)), it.error && [el("p.down", el("b", it.error_type), ` ${it.headline ?? ""}`), prose(it.error, ".pre")],
 		it.outcome === "failed" && !reasons.length && soft("No reason is in the report."),
 		base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(combined, it), ifShaped(judged, it),
 		ifShaped(() => asked(prompts, it.details?.judge?.replies ?? []), it),
 		it.warnings?.length > 0 && soft("Warnings: ", fact(it.warnings)), it.stderr && details("Standard error", prose(it.stderr, ".pre"), true),
-		it.per_invocation_scores?.length > 1 && soft("By turn: ", it.per_invocation_scores.map((score, at) => [at > 0 && ", ", el(low(score) ? "b.down" : "span", fixed(score, 2))])),
 		it.repeats?.length > 0 && soft("Repeats: ", it.repeats.map((one) => `${one.error ? "broke" : one.status.toLowerCase().replace("_", " ")} ${fixed(one.score, 2)}`).join(", ")),
-		isObject(it.details) && Object.keys(it.details).length > 0 && details("Details", prose(JSON.stringify(it.details, null, 2), ".pre")), soft(rest.filter(Boolean).join(" · ")), it.repro?.map(copyable));
+		isObject(it.details) && Object.keys(it.details).length > 0 && details("Details", prose(JSON.stringify(it.details, null, 2), ".pre")), soft(rest), it.repro?.map(copyable));
 }
 async function caseView(name, query) {
 	const at = [C.names, C.trace_id, C.eval_case_id, C.case].reduce((found, ids) => (found < 0 ? ids?.indexOf(name) ?? -1 : found), -1);
@@ -371,12 +373,12 @@ async function caseView(name, query) {
 	const order = ["failed", "error", "not_evaluated", "passed"], evaluations = [...(entry?.evaluations ?? [])].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
 	const known = [["trace", C.trace_id?.[at]], ["golden case", C.eval_case_id?.[at]], ["case", C.case?.[at]], ["file", C.files?.[C.file?.[at]]], ["turns", C.turns?.[at]],
 		["slowest turn", latency != null && time(latency)], ["tool calls", C.tool_calls?.[at]],
-		...members(entry?.performance ?? {}, "llm_calls input_tokens output_tokens"), ["recording", entry?.content], ["against the base", changes.has(at) && badge(changes.get(at))],
+		...members(entry?.performance ?? {}, "llm_calls input_tokens output_tokens"), ["recording", entry?.content],
 		...Object.entries(entry?.labels ?? {}), ...members(entry ?? {}, "cluster failed_turns warnings")];
 	const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
 	return [el("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
 		here >= 0 && el("span.soft", `${count(here + 1)} of ${count(rows.length)}`)),
-		el("h2.title", C.names[at]), promptOf(at),
+		el("h2.title", C.names[at]), changes.has(at) && badge(changes.get(at)), !entry?.transcript && promptOf(at),
 		el("div.case-page", el("div", transcript(entry, at, query)), el("div",
 			card("Evaluations", entry ? evaluations.map((it) => evaluation(it, entry.base?.evaluations?.find((one) => one.name === it.name), entry.transcript?.prompts?.[it.name])) : bare()), card("This conversation", facts(known))))];
 }
@@ -387,7 +389,7 @@ function evaluatorCard(it, isChosen) {
 	const { usage } = it, times = it.times?.map(time), flickers = Object.keys(it.repeats ?? {}).length, digests = ["code", "settings", "environment"].filter((part) => isObject(it[part]) && Object.keys(it[part]).length);
 	return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), el("div.two",
 		el("div", facts([["kind", it.kind], ["contract", it.contract ?? (/^(code|linked)$/.test(it.kind) && "agentevals")],
-			["runs in", it.executor ?? (it.kind === "code" && "a process that is not contained")], ["threshold", it.threshold], ["settings", Object.keys(it.settings ?? {}).join(", ")],
+			["threshold", it.threshold], ["settings", Object.keys(it.settings ?? {}).join(", ")],
 			["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
 			["pass rate, corrected", it.corrected_pass_rate ? interval(it.corrected_pass_rate) : it.uncorrected],
 			...members(it, "counted_as_zero not_run")]), histogram(it)),
@@ -395,14 +397,14 @@ function evaluatorCard(it, isChosen) {
 			["calls of models", usage && `${count(usage.calls)}${usage.replayed ? `, ${count(usage.replayed)} of them replayed` : ""}; ${count(usage.input_tokens)} tokens in, ${count(usage.output_tokens)} out`],
 			["cost", usage?.cost != null && `${count(usage.cost)} ${D.run.judges?.currency ?? ""}`], ["flickers", flickers ? `repeats of ${many(flickers, "conversation")} disagree` : null],
 			["agent flickers", it.mixed && `${many(it.mixed, "case")} pass in one conversation and fail in another`],
-			["containment", it.containment], ["fingerprint", it.fingerprint ?? "none"]]),
+			["containment", it.containment ?? (it.kind === "code" && "none")], ["fingerprint", it.fingerprint ?? "none"]]),
 			digests.map((part) => details(`${part}: ${many(Object.keys(it[part]).length, "digest")}`, facts(it[part]))))),
 	el("div.bar", [["failed", it.failed], ["broke", it.errors], ["none", it.not_evaluated, "not evaluated"]].map(([key, number, label = key]) =>
 		number > 0 && listLink(`${count(number)} ${label}`, { only: key, by: it.name }))));
 }
 function run() {
 	const all = Object.entries({ ...D.run, trace_files: C.files, base: compared?.base_run });
-	return [card("Run", facts(all.filter(([, it]) => !isObject(it)))), all.filter(([, it]) => isObject(it) && Object.keys(it).length).map(([name, it]) => card(name[0].toUpperCase() + name.slice(1).replaceAll("_", " "), fact(it)))];
+	return [card("Run", facts(all.filter(([, it]) => !isObject(it)))), all.filter(([, it]) => isObject(it) && Object.keys(it).length).map(([name, it]) => card(name[0].toUpperCase() + words(name).slice(1), fact(it)))];
 }
 
 // The frame.
@@ -412,12 +414,8 @@ const PAGES = { "": ["Overview", (_, query) => [attention(), evaluatorsTable(), 
 	evaluators: ["Evaluators", (name) => (E.length ? E.map((it) => evaluatorCard(it, it.name === name)) : card("Evaluators", el("p", "No evaluator was asked.")))], run: ["Run", run] };
 const main = el("main", { id: "main", tabindex: "-1" });
 const links = Object.entries(PAGES).map(([page, [label]]) => link(label, page));
-let keysWork = true;
-const keyNames = Object.entries(PAGES).map(([, [label]]) => [label[0].toLowerCase(), label.toLowerCase()]);
-const help = el("dialog", { "aria-labelledby": "keys" }, el("h2", { id: "keys" }, "Keys"),
-	facts([["j, k", "next, previous conversation"], ["/", "find"], ["Esc", "back to the list"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
-	el("p", el("label", el("input", { type: "checkbox", checked: true, change: (event) => { keysWork = event.target.checked; } }), " Single keys work")), button("Close", () => help.close()));
-const openHelp = () => help.showModal();
+const help = document.querySelector("dialog"), openHelp = () => help.showModal();
+help.querySelector("button").addEventListener("click", () => help.close());
 // What decided the run comes first.
 const [decision, numbers] = D.sentence.split(/; (?=\d+ passed, )/);
 const about = [...(D.labels ?? []).map((it) => it.join(" ")), many(C.count, "conversation"), many(E.length, "evaluator"), compared && `compared with ${baseName}`, D.run.started].filter(Boolean);
@@ -426,9 +424,7 @@ document.body.prepend(
 	banner(decision, [soft(numbers), soft(about.join(" · "))], D.problems?.length > 0 && el("div.problem", fact(D.problems)),
 		el("div.bar", el("nav.pages", { "aria-label": "Pages" }, links), theme(), button("Keys", openHelp))),
 	main,
-	footer(notes(), "Intervals: Clopper-Pearson for pass rates of cases with one conversation each and no clusters, else as if about two more cases (or clusters) had been seen at the worst end (bounded_mean). ",
-		compared && "p: sign flips or McNemar's test, adjusted by Holm; it decides nothing. "),
-	help);
+	el("footer", notes(), D.footer));
 
 let focusOn = null, drawn = 0;
 // Keeps the focus on the same element of the next page.
@@ -475,7 +471,7 @@ addEventListener("keydown", (event) => {
 	if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
 	const isTyping = /^(INPUT|SELECT)$/.test(document.activeElement?.tagName), { page, query } = place();
 	if (event.key === "Escape") isTyping ? main.focus() : page && (location.hash = address("", null, listQuery(query)));
-	else if (!isTyping && keysWork && Object.hasOwn(ACTIONS, event.key)) { event.preventDefault(); ACTIONS[event.key](); }
+	else if (!isTyping && help.querySelector("input").checked && Object.hasOwn(ACTIONS, event.key)) { event.preventDefault(); ACTIONS[event.key](); }
 });
 addEventListener("hashchange", show);
 show();

@@ -21,6 +21,18 @@ pub enum Subject {
     Mutation,
 }
 
+impl Subject {
+    /// Returns how intervals are computed.
+    fn intervals(self) -> &'static str {
+        match self {
+            Self::Agreement => {
+                "Intervals: Clopper-Pearson for shares; kappa by Fleiss, Cohen and Everitt."
+            }
+            Self::Mutation => "Intervals: Clopper-Pearson.",
+        }
+    }
+}
+
 /// Writes a result as an HTML file. `result` is its JSON form; `verdict` is a word in capital letters, and `sentence` says what it
 /// rests on.
 ///
@@ -43,7 +55,7 @@ pub fn write_result(
         "subject": subject,
         "verdict": verdict,
         "sentence": sentence,
-        "made_by": TOOL,
+        "footer": format!("{} This file loads nothing; made by {TOOL}.", subject.intervals()),
         "result": result,
     });
     let data = text::json(&data)?;

@@ -134,7 +134,9 @@ pub(crate) fn negate_answer(conversation: &mut Conversation, _: &Subject<'_>, si
 fn negated(text: &str) -> Option<String> {
     // Its characters are where those of the text are.
     let lower = text.to_ascii_lowercase();
-    let found = NEGATIONS.iter().filter_map(|words| Some((word(&lower, words.0)?, words)));
+    let is_meant = |start: &usize| !is_name(text, *start);
+    let found =
+        NEGATIONS.iter().filter_map(|words| Some((word(&lower, words.0).find(is_meant)?, words)));
     let (start, (from, to)) = found.min_by_key(|(start, _)| *start)?;
     let (before, rest) = text.split_at(start);
     let (given, after) = rest.split_at(from.len());
@@ -145,13 +147,28 @@ fn negated(text: &str) -> Option<String> {
     Some(format!("{before}{to}{after}"))
 }
 
-/// Returns the first place of words that are not parts of longer ones.
-fn word(text: &str, words: &str) -> Option<usize> {
+/// Words behind a `Will` at the start of a sentence that is not a name.
+const BEHIND_WILL: &str = " i you he she it we they this that these those there the a an my your his her its our their not \
+    any anyone someone everyone everything all each one ";
+
+/// Returns true if the word at this place is `Will` and a name: within a sentence, or not before a pronoun or a determiner.
+fn is_name(text: &str, start: usize) -> bool {
+    let Some(after) = text[start..].strip_prefix("Will") else { return false };
+    let before = text[..start].trim_end_matches([' ', '"', '“', '*', '-', '•']);
+    let is_start = before.is_empty() || before.ends_with(['.', '!', '?', ':', '\n']);
+    let next = after.strip_prefix(' ').unwrap_or_default();
+    let next = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let next = format!(" {} ", next.to_lowercase());
+    !is_start || !BEHIND_WILL.contains(&next)
+}
+
+/// Returns the places of words that are not parts of longer ones.
+fn word<'t>(text: &'t str, words: &'t str) -> impl Iterator<Item = usize> {
     let is_part = |next: char| next.is_alphanumeric() || matches!(next, '\'' | '’' | '_' | '-');
-    let is_whole = |start: &usize| {
+    let is_whole = move |start: &usize| {
         !text[..*start].ends_with(is_part) && !text[*start + words.len()..].starts_with(is_part)
     };
-    text.match_indices(words).map(|(start, _)| start).find(is_whole)
+    text.match_indices(words).map(|(start, _)| start).filter(is_whole)
 }
 
 /// Returns the numbers of all answers.
@@ -281,6 +298,13 @@ mod tests {
             ("That is how it is.", Some("That is not how it is.")),
             ("ÄÖ is, as I've said, free", Some("ÄÖ is not, as I've said, free")),
             ("42", None),
+            ("Will Smith will meet you.", Some("Will Smith will not meet you.")),
+            ("I asked Will. Will they come?", Some("I asked Will. Will not they come?")),
+            ("Ask Will, the waiter.", None),
+            ("Will and I booked it.", None),
+            ("Will, the waiter, booked it.", None),
+            ("\"Will not work today.\"", Some("\"Will work today.\"")),
+            ("IT WILL RAIN", Some("IT Will not RAIN")),
         ] {
             assert_eq!(negated(text).as_deref(), expected, "{text}");
         }

@@ -1,6 +1,7 @@
 //! Which edits of which conversations an evaluator is tried with.
 
 use evaluator_statistics::Random;
+use evaluator_traces::conversation::Conversation;
 
 use crate::{
     kind::{Effect, Expectations},
@@ -69,8 +70,15 @@ impl Choice {
     }
 }
 
-/// An edit of a conversation, with the one that must not score lower.
-type Candidate = (usize, Mutation, Option<Mutation>);
+/// A possible edit of a conversation.
+#[derive(Debug)]
+struct Candidate {
+    conversation: usize,
+    mutation: Mutation,
+    role: Role,
+    /// The edit that must not score lower.
+    control: Option<Mutation>,
+}
 
 /// The possible edits with an operator.
 #[derive(Debug)]
@@ -79,6 +87,14 @@ struct Pool {
     role: Role,
     candidates: Vec<Candidate>,
     not_applicable: usize,
+}
+
+impl Pool {
+    /// Returns the effect of its damage: that which has to be noticed, if there is any.
+    fn effect(&self, of_operator: Effect) -> Effect {
+        let has = |it: &Effect| self.candidates.iter().any(|one| one.role == Role::Damage(*it));
+        [Effect::Down, Effect::Any].into_iter().find(has).unwrap_or(of_operator)
+    }
 }
 
 /// Collects the possible edits of all conversations that an evaluator passes.
@@ -116,9 +132,24 @@ impl<'c> Draft<'c> {
         Self { damage: damage.collect(), relations, pairs: Vec::new(), choice, expectations }
     }
 
-    /// Adds the edits of a conversation.
-    pub fn add(&mut self, conversation: usize, subject: &Subject<'_>) {
+    /// Adds the edits of a conversation. `meets` says whether an edited one has what the evaluator asks for, if that is known:
+    /// the loss of it has to be noticed, and other damage of the same operator need not be.
+    pub fn add(
+        &mut self,
+        conversation: usize,
+        subject: &Subject<'_>,
+        meets: Option<&dyn Fn(&Conversation) -> bool>,
+    ) {
         let only = self.choice.only.as_ref();
+        let role_of = |role: Role, mutation: &Mutation| match (role, meets) {
+            (Role::Damage(Effect::Down | Effect::Any), Some(meets)) => {
+                let lacks = |edited: Conversation| !meets(&edited);
+                let is_lost =
+                    meets(subject.conversation) && mutation.apply(subject).is_some_and(lacks);
+                Role::Damage(if is_lost { Effect::Down } else { Effect::Any })
+            }
+            _ => role,
+        };
         for pool in self.damage.iter_mut().chain(&mut self.relations) {
             let sites = pool.operator.sites(subject);
             pool.not_applicable += usize::from(sites.is_empty());
@@ -128,7 +159,8 @@ impl<'c> Draft<'c> {
                 if only.is_none_or(|only| Mutation { then: None, ..*only } == mutation) {
                     let mutation = only.copied().unwrap_or(mutation);
                     let control = mutation.control(subject);
-                    pool.candidates.push((conversation, mutation, control));
+                    let role = role_of(pool.role, &mutation);
+                    pool.candidates.push(Candidate { conversation, mutation, role, control });
                 }
             }
         }
@@ -146,8 +178,9 @@ impl<'c> Draft<'c> {
         else {
             return;
         };
-        let Some((of, mutation, _)) = first.candidates.last() else { return };
-        let Some(changed) = mutation.apply(subject).filter(|_| *of == conversation) else { return };
+        let last = first.candidates.last().filter(|it| it.conversation == conversation);
+        let Some(mutation) = last.map(|it| it.mutation) else { return };
+        let Some(changed) = mutation.apply(subject) else { return };
         let changed = Subject { conversation: &changed, ..*subject };
         let then = SECOND.iter().find_map(|name| {
             let operator = Operator::named(name)?;
@@ -156,8 +189,8 @@ impl<'c> Draft<'c> {
             site.filter(|_| effect == Effect::Down).map(|site| (operator, site))
         });
         let Some(then) = then else { return };
-        let pair = Mutation { then: Some(then), ..*mutation };
-        self.pairs.push((conversation, pair, Some(*mutation)));
+        let (pair, control) = (Mutation { then: Some(then), ..mutation }, Some(mutation));
+        self.pairs.push(Candidate { conversation, mutation: pair, role: Role::Pair, control });
     }
 
     /// Chooses the trials: damage evenly over operators, and the same number of conversations for each relation. Returns them with
@@ -167,24 +200,23 @@ impl<'c> Draft<'c> {
         let Self { choice, damage, relations, pairs, .. } = self;
         let mut random = Random::new(choice.seed);
         let not_applicable = damage.iter().filter_map(|pool| match pool.role {
-            Role::Damage(effect) => Some((pool.operator, effect, pool.not_applicable)),
+            Role::Damage(effect) => Some((pool.operator, pool.effect(effect), pool.not_applicable)),
             _ => None,
         });
         let not_applicable = not_applicable.collect();
         let sizes: Vec<usize> = damage.iter().map(|pool| pool.candidates.len()).collect();
         let shares = shares(&sizes, choice.sample);
         let damage = damage.into_iter().zip(shares);
-        let damage = damage.map(|(pool, share)| (pool.role, pool.candidates, share));
+        let damage = damage.map(|(pool, share)| (pool.candidates, share));
         let most = choice.of_relation();
-        let relations = relations.into_iter().map(|pool| (pool.role, pool.candidates, most));
-        let pairs = [(Role::Pair, pairs, most)];
+        let relations = relations.into_iter().map(|pool| (pool.candidates, most));
         let mut trials: Vec<Trial> = Vec::new();
-        for (role, mut candidates, share) in damage.chain(relations).chain(pairs) {
+        for (mut candidates, share) in damage.chain(relations).chain([(pairs, most)]) {
             random.shuffle(&mut candidates);
             candidates.truncate(share);
             // In the order of the conversations, whatever the sample is.
-            candidates.sort_by_key(|(conversation, mutation, _)| (*conversation, mutation.site));
-            for (conversation, mutation, control) in candidates {
+            candidates.sort_by_key(|it| (it.conversation, it.mutation.site));
+            for Candidate { conversation, mutation, role, control } in candidates {
                 let control =
                     control.map(|control| controlling(&mut trials, conversation, control));
                 let role = if mutation.then.is_some() { Role::Pair } else { role };

@@ -152,6 +152,9 @@ pub struct Shown {
 /// Undamaged conversations of an evaluator.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Undamaged {
+    /// What they are called: `conversation` or `test`.
+    #[serde(skip)]
+    pub noun: &'static str,
     /// Those that pass, each time.
     pub passed: usize,
     /// Those that fail.

@@ -93,6 +93,18 @@ const pictured = [{ id: "parts", turns: [{ user: "What is this?", answer: "This.
 })];
 report("images", { "traces.jsonl": traces(pictured), "eval_config.yaml": config(builtin) }, ["run", "traces.jsonl", "--transcripts", "all"]);
 
+// A run in which only pictures differ from its base: one of a message by itself, one within a text; and one in which nothing does.
+const redrawn = (image) => {
+  const earlier = [{ role: "user", parts: [{ type: "text", content: "Hello" }, blob("image", "image/png", PIXEL)] }, { role: "assistant", parts: [{ type: "text", content: "Hi" }] }];
+  const result = [{ role: "tool", parts: [{ type: "tool_call_response", id: "call_0", response: "drawn" }, blob("image", "image/gif", GIF)] }];
+  return traces([{ id: "tool", turns: [{ user: "Draw it", answer: "There.", before: earlier, after: result, calls: [{ name: "draw", args: {}, result: "drawn" }], drawn: [blob("image", "image/png", image)] }] },
+    { id: "within", turns: [{ user: `Is it data:image/png;base64,${image} or not?`, answer: "It is." }] }, { id: "same", turns: [{ user: "Draw it", answer: "There.", shown: [blob("image", "image/png", PIXEL)] }] }]);
+};
+for (const [name, image] of [["base", PIXEL], ["new", btoa(atob(PIXEL) + "\0".repeat(90))]]) {
+  run(program, join(directory, "redrawn"), { "traces.jsonl": redrawn(image), "eval_config.yaml": config(builtin) }, ["run", "traces.jsonl", "--transcripts", "all", "--case-key", "gen_ai.conversation.id", "--save-run", `${name}.evalrun`, "-o", `summary=${name}.txt`]);
+}
+report("redrawn", {}, ["compare", "base.evalrun", "new.evalrun"]);
+
 // A judge, with its questions and replies.
 const judged = bookings(3, 0), reply = (score) => JSON.stringify(JSON.stringify({ reasoning: "It is polite enough.", score }));
 report("judged", { "traces.jsonl": traces(judged), "replies.jsonl": [1, 1, 0, 1, 0, 0, 1, 1, 1].map(reply).join("\n"),
@@ -334,6 +346,22 @@ async function images() {
   }
   await page.close();
 }
+async function redrawnPictures() {
+  const page = await open("redrawn"), all = await names(page);
+  await go(page, `${caseHash(all[0])}?vs=base`);
+  const said = await page.$$eval(".said", (bubbles) => bubbles.map((it) => it.textContent));
+  check(/^UserIn earlier messages:\[image\/png, 1 KB\]/.test(said[0]), `images of earlier messages are shown: ${said[0]}`);
+  check(/Before the answer:\[image\/gif, 1 KB\]/.test(await text(page, ".steps")), "images of tools are shown");
+  check(said.filter((it) => it.includes("The picture differs.")).length === 2 && said.slice(-2).every((it) => /There\..*The picture differs\.$/.test(it)), `the page says that only the picture of the answer differs: ${said}`);
+  await page.$$eval("article button", (buttons) => buttons.forEach((it) => it.click()));
+  await page.waitForFunction(() => document.querySelectorAll("img").length === 4 && [...document.querySelectorAll("img")].every((it) => it.complete));
+  await isClean(page, "redrawn");
+  await go(page, `${caseHash(all[1])}?vs=base`);
+  check((await page.$$eval(".said.user", (bubbles) => bubbles.filter((it) => it.textContent.includes("The picture differs.")).length)) === 2, "the page says that a picture in a text differs");
+  await go(page, `${caseHash(all[2])}?vs=base`);
+  check((await page.$$(".said")).length === 3 && !/picture differs/.test(await text(page)), "the same picture does not differ");
+  await page.close();
+}
 async function judge() {
   const page = await open("judged");
   await go(page, caseHash((await names(page))[1]));
@@ -411,7 +439,7 @@ async function attack(bypass) {
 // ---- For everyone, and on every screen.
 
 async function accessible() {
-  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "errors", "empty", "partial", ...RESULTS]) {
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "redrawn", "errors", "empty", "partial", ...RESULTS]) {
     for (const width of [1400, 400]) {
       for (const scheme of ["light", "dark"]) {
         const page = await open(name, { width, scheme, bypass: true });
@@ -445,7 +473,7 @@ async function accessible() {
 // Pictures for people to look at, which nothing checks.
 async function pictures() {
   mkdirSync(process.env.PICTURES, { recursive: true });
-  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "errors", "empty", "partial", ...RESULTS]) {
+  for (const name of ["six", "comparison", "recordings", "judged", "hard", "images", "redrawn", "errors", "empty", "partial", ...RESULTS]) {
     for (const width of [1400, 400]) {
       for (const scheme of ["light", "dark"]) {
         const page = await open(name, { width, scheme });
@@ -481,7 +509,7 @@ async function figures() {
   await page.close();
 }
 
-const PARTS = { read, filter, keys, compare, repeated, print, hard, images, judge, results, accessible, ...(process.env.PICTURES && { pictures }), figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
+const PARTS = { read, filter, keys, compare, repeated, print, hard, images, redrawnPictures, judge, results, accessible, ...(process.env.PICTURES && { pictures }), figures, "attack with the policy": () => attack(false), "attack without the policy": () => attack(true) };
 const only = process.env.PARTS?.split(",");
 for (const [name, part] of Object.entries(PARTS)) {
   if (only && !only.includes(name)) continue;

@@ -8,10 +8,10 @@ import { gunzipSync, gzipSync } from "node:zlib";
 // A whole number that a double cannot hold; arguments have it for `#large`.
 export const LARGE = "12345678901234567891";
 const id = (number, digits) => (number + 1).toString(16).padStart(digits, "0");
-const messages = (role, content, more = []) => JSON.stringify([{ role, parts: [{ type: "text", content }, ...more] }]);
+const messages = (role, content, more = [], before = [], after = []) => JSON.stringify([...before, { role, parts: [{ type: "text", content }, ...more] }, ...after]);
 
-// A line of OTLP JSON: a turn with its tool calls, and parts of the messages that are not text.
-function turn(number, at, conversation, { user, answer, calls = [], shown, drawn }) {
+// A line of OTLP JSON: a turn with its tool calls, parts of the messages that are not text, and messages around that of the user.
+function turn(number, at, conversation, { user, answer, calls = [], shown, drawn, before, after }) {
   const traceId = id(number * 1000 + at, 32), root = id(number * 1000000 + at * 1000, 16), start = 1767225600000000000n + BigInt(number * 1000 + at) * 1000000000n;
   const span = (spanId, name, attributes, more) => ({
     traceId, spanId, name, startTimeUnixNano: String(start), endTimeUnixNano: String(start + BigInt(900 + (number % 100)) * 1000000n),
@@ -19,7 +19,7 @@ function turn(number, at, conversation, { user, answer, calls = [], shown, drawn
   });
   const spans = [span(root, "invoke_agent desk", {
     "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk", "gen_ai.conversation.id": conversation,
-    "gen_ai.input.messages": messages("user", user, shown), "gen_ai.output.messages": answer === null ? undefined : messages("assistant", answer, drawn),
+    "gen_ai.input.messages": messages("user", user, shown, before, after), "gen_ai.output.messages": answer === null ? undefined : messages("assistant", answer, drawn),
   })];
   calls.forEach(({ name, args, result, failed }, call) => spans.push(span(id(number * 1000000 + at * 1000 + call + 1, 16), `execute_tool ${name}`, {
     "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": `call_${call}`,

@@ -1,5 +1,6 @@
 //! `evaluator mutate`: damaged conversations, and whether evaluators notice.
 
+mod calls;
 mod eval_files;
 mod graders;
 mod sources;
@@ -22,7 +23,7 @@ use evaluator_host::{
 };
 use evaluator_mutation::{
     Choice, Effect, EvaluatorReport, Expectations, Kind, MutationReport, OTHER_ORDER, Observed,
-    Outcome, RelationCounts, Shown, Sums, Tried, Violation, changed, diff, of_metric,
+    Outcome, RelationCounts, Role, Shown, Sums, Tried, Violation, changed, diff, of_metric,
 };
 
 use self::{
@@ -79,10 +80,23 @@ fn tried(
     let is_only = |tried: &Tried| args.only.is_some_and(|only| tried.trial.mutation == only);
     let has_only = subjected.iter().flat_map(|it| &it.tried).any(is_only);
     if let (Some(only), false) = (args.only, has_only) {
-        let case = args.case.as_deref().unwrap_or("any conversation");
+        let (any, evaluator) = match laboratory.tests {
+            None => ("any conversation", "evaluator"),
+            Some(_) => ("any test", "grader"),
+        };
+        let case = args.case.as_deref().unwrap_or(any);
         return Err(unusable(format!(
-            "`{only}` does not apply to {case}, or no evaluator passes {case} as it is"
+            "`{only}` does not apply to {case}, or no {evaluator} passes {case} as it is"
         )));
+    }
+    let is_damage = |tried: &Tried| matches!(tried.trial.role, Role::Damage(_));
+    if args.only.is_none() && !subjected.iter().flat_map(|it| &it.tried).any(is_damage) {
+        for it in subjected.iter_mut().filter(|it| it.refusal.is_none()) {
+            let noun = it.conversations.noun;
+            it.refusal = Some(format!(
+                "nothing to damage: no operator that concerns it changes one of the {noun}s that it passes"
+            ));
+        }
     }
     if choice.relations && choice.only.is_none() {
         laboratory.evaluate_raised(subjected)?;
@@ -119,8 +133,9 @@ fn tested(args: &MutateArgs, verbose: u8, runner: &mut Runner) -> Result<Tested,
         return Ok(Tested { originals, tests, config, subjected, paths });
     }
     let (config, paths) = configuration(args, run_args, runner)?;
-    let subjected =
-        |it: &EvaluatorConfig| Subjected::new(&it.name, expectations(it), it.threshold());
+    let subjected = |it: &EvaluatorConfig| {
+        Subjected::new(&it.name, expectations(it), it.threshold(), "conversation")
+    };
     let subjected: Vec<Subjected> = config.evaluators.iter().map(subjected).collect();
     let hint = "write `mutate: {kind: answer}` into its entry (or tools, rubric, form, budget)";
     refuse_unknown_kinds(args, &subjected, hint)?;

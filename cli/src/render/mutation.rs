@@ -24,7 +24,7 @@ pub(crate) fn mutation(reports: &[EvaluatorReport], width: Option<usize>) -> Str
 fn block(text: &mut String, report: &EvaluatorReport, width: Option<usize>) {
     let undamaged = &report.conversations;
     let kind = report.kind.map_or("kind not known".to_owned(), |kind| kind.to_string());
-    let passed = counted(undamaged.passed as u64, "conversation");
+    let passed = counted(undamaged.passed as u64, undamaged.noun);
     let _ = writeln!(text, "{} ({kind}): passes {passed}", one_line(&report.evaluator));
     if let Some(refusal) = &report.refusal {
         let _ = writeln!(text, "  {}", one_line(refusal));
@@ -271,7 +271,9 @@ fn part(report: &EvaluatorReport, min_killed: Option<f64>) -> String {
         None if min_killed.is_some() => {
             format!("nothing has to be killed among {}", counted(counts.mutants as u64, "mutant"))
         }
-        None => counted(counts.mutants as u64, "mutant"),
+        None => {
+            format!("{}, none of which has to be noticed", counted(counts.mutants as u64, "mutant"))
+        }
     }];
     for (count, noun) in [(report.violations, "violation"), (report.broken.len(), "error")] {
         if count > 0 {

@@ -593,7 +593,12 @@ fn runs_of_other_tools_have_pages_and_comparisons() {
             whole.data["notes"],
             json!([format!("Results of {foreign} have no transcripts.")])
         );
-        assert!(whole.data["made_by"].as_str().unwrap().starts_with("evaluator "));
+        assert!(
+            whole.data["footer"]
+                .as_str()
+                .unwrap()
+                .contains(&format!(" from results of {foreign}."))
+        );
         assert_eq!(whole.data["run"]["policy"], Value::Null);
         let args = ["compare", &base, &new, "--allow-changed", "all", "-o", "html=both.html"];
         directory.evaluator(&args);

@@ -231,6 +231,25 @@ fn a_single_edit_is_tried_again() {
         .says("`refuse@7` does not apply to case-1");
 }
 
+#[test]
+fn a_case_that_fails_has_nothing_to_damage() {
+    let directory = python(CAREFUL, ", mutate: {kind: answer}");
+    let traces = directory.read("traces.jsonl").replace("Your table for 4", "A table for 4");
+    directory.file("traces.jsonl", traces);
+    mutate(&directory, &["--case", "case-2"])
+        .exits(2)
+        .says("NOT RUN: check: nothing to damage: it passes 0 of 1 conversations (1 fail); only `case-2` was asked for");
+    mutate(&directory, &["--case", "case-1", "--operators", "refuse"])
+        .exits(0)
+        .says("PASSED: check: ");
+    // Nothing in these conversations can be negated.
+    let traces = directory.read("traces.jsonl").replace("is booked", "awaits you");
+    directory.file("traces.jsonl", traces);
+    mutate(&directory, &["--operators", "negate_answer"])
+        .exits(2)
+        .says("NOT RUN: check: nothing to damage: no operator that concerns it changes one of the conversations");
+}
+
 /// Runs the command line of a report again. Returns its exit code, and the report of its evaluator.
 fn again(directory: &Directory, shown: &Value, more: &[&str]) -> (Option<i32>, Value) {
     let words = shell_words(shown["again"].as_str().unwrap());

@@ -193,7 +193,9 @@ impl Writer<'_> {
         self.string(&turn.span_id);
         // The contract has no place for them.
         if self.redactor.is_some() {
+            self.attachments("earlier_attachments", &turn.earlier_attachments);
             self.attachments("user_attachments", &turn.user_attachments);
+            self.attachments("step_attachments", &turn.step_attachments);
             self.attachments("final_attachments", &turn.final_attachments);
         }
         self.raw("}");

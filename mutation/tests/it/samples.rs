@@ -20,7 +20,7 @@ fn trials(expectations: &Expectations, choice: &Choice) -> Vec<Trial> {
         other_answer: Some("Another answer."),
     };
     let mut draft = Draft::new(expectations, choice);
-    (0..20).for_each(|number| draft.add(number, &subject));
+    (0..20).for_each(|number| draft.add(number, &subject, None));
     draft.trials().0
 }
 

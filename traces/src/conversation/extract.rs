@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet, path::PathBuf, sync::Arc};
 use indexmap::{IndexMap, IndexSet};
 
 use super::{
-    Conversation, Group, GroupBy, Labels, Turn,
+    Attachment, Conversation, Group, GroupBy, Labels, Turn,
     convention::{Conventions, keys},
     group,
     join::join,
@@ -47,8 +47,9 @@ pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversati
     let recorded = RecordedSides::of(&drafts);
     let mut warnings: BTreeSet<String> =
         members.iter().flat_map(|trace| trace.warnings.iter().cloned()).collect();
-    let turns: Vec<Turn> =
+    let mut turns: Vec<Turn> =
         drafts.into_iter().map(|turn| turn.finish(recorded, &mut warnings)).collect();
+    forget_repeated(&mut turns);
     Conversation {
         trace_id: members
             .first()
@@ -62,6 +63,18 @@ pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversati
         warnings: warnings.into_iter().collect(),
         errors: errors.into_iter().collect(),
         dropped_copies: members.iter().map(|trace| trace.dropped_copies).sum(),
+    }
+}
+
+/// Forgets attachments of the history that earlier turns have.
+fn forget_repeated(turns: &mut [Turn]) {
+    for number in 0..turns.len() {
+        let (before, rest) = turns.split_at_mut(number);
+        if let Some(turn) = rest.first_mut() {
+            let is_known =
+                |it: &Attachment| before.iter().flat_map(Turn::attachments).any(|one| one == it);
+            turn.earlier_attachments.retain(|it| !is_known(it));
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     agents,
     message::{end_with_tool_response, tool_calls, tool_responses},
     tool_calls::{Call, calls_in_parts, complete_from_parts, sort},
-    turns::{DraftTurn, TOOL_REASONS},
+    turns::{DraftTurn, TOOL_REASONS, most_recorded},
 };
 use crate::trace::SpanStatus;
 
@@ -104,6 +104,10 @@ fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
     }
     if turn.answer.recorded {
         previous.answer = turn.answer;
+    }
+    // Later rounds repeat the history.
+    for (known, its) in previous.beside.iter_mut().zip(turn.beside) {
+        *known = most_recorded([std::mem::take(known), its]);
     }
     previous.start_ns = previous.start_ns.min(turn.start_ns);
     previous.end_ns = previous.end_ns.max(turn.end_ns);

@@ -225,11 +225,16 @@ pub(super) fn attachments_of(messages: &[Message]) -> Vec<Attachment> {
     attachments.cloned().collect()
 }
 
-/// Returns the last consecutive user messages that have text or attachments, whatever follows them.
+/// Returns the last consecutive user messages that have text or attachments, whatever follows them. Those with attachments of tools,
+/// which some libraries hand on in the name of the user, are not among them.
 pub(super) fn shown_by_user(messages: &[Message]) -> &[Message] {
     let Some(last) = messages.iter().rposition(Message::is_of_user) else { return &[] };
     let before = messages[..last].iter().rposition(|message| !message.is_of_user());
-    &messages[before.map_or(0, |before| before + 1)..=last]
+    let (before, shown) = messages[..=last].split_at(before.map_or(0, |before| before + 1));
+    if !have_text(shown) && end_with_tool_response(before) {
+        return shown_by_user(before);
+    }
+    shown
 }
 
 /// Returns the messages behind the last one of the user that has text.

@@ -100,9 +100,16 @@ pub struct Turn {
     pub user_text: Option<String>,
     /// Text of the agent's answer, empty if it answered without text; `None` if no answer was recorded.
     pub final_text: Option<String>,
+    /// Images, sound and files in messages before that of the user, unless an earlier turn has them. Evaluators do not get them.
+    #[serde(skip)]
+    pub earlier_attachments: Vec<Attachment>,
     /// Images, sound and files of the user. Evaluators do not get them.
     #[serde(skip)]
     pub user_attachments: Vec<Attachment>,
+    /// Images, sound and files between the message of the user and the answer, such as results of tools. Evaluators do not get
+    /// them.
+    #[serde(skip)]
+    pub step_attachments: Vec<Attachment>,
     /// Images, sound and files in the answer. Evaluators do not get them.
     #[serde(skip)]
     pub final_attachments: Vec<Attachment>,
@@ -139,6 +146,14 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Returns all attachments, in order.
+    pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
+        let Self { earlier_attachments, user_attachments, .. } = self;
+        let Self { step_attachments, final_attachments, .. } = self;
+        let said = earlier_attachments.iter().chain(user_attachments);
+        said.chain(step_attachments).chain(final_attachments)
+    }
+
     /// Returns the part if the producer did not record it, as with content switched off.
     #[must_use]
     pub fn unrecorded(&self, part: TurnPart) -> Option<&Unrecorded> {

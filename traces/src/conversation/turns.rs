@@ -9,7 +9,7 @@ use super::{
     convention::{Content, Conventions, Kind, Side, SpanView, keys},
     failure::failure_of,
     message::{
-        Message, answer_nothing, attachments_of, have_blank, have_content, have_text,
+        Message, after_user, answer_nothing, attachments_of, have_blank, have_content, have_text,
         shown_by_user, text_of, user_turn,
     },
     texts::{intermediate_texts, split_answer},
@@ -34,6 +34,8 @@ pub(super) struct DraftTurn {
     pub(super) agent_name: Option<String>,
     pub(super) user: Speech,
     pub(super) answer: Speech,
+    /// Attachments before the message of the user, and between it and the answer.
+    pub(super) beside: [Vec<Attachment>; 2],
     pub(super) calls: Vec<Call>,
     pub(super) tools: Vec<ToolCall>,
     /// Messages of the whole run before its answer, as far as the anchor has them.
@@ -83,13 +85,17 @@ impl Speech {
         Self { recorded: !messages.is_empty(), text, source, attachments: Vec::new() }
     }
 
-    /// Takes the list of which most was recorded, the first of several.
+    /// Takes the attachments of which most was recorded.
     fn with(self, lists: [Vec<Attachment>; 2]) -> Self {
-        let is_recorded = |it: &&Attachment| it.size.is_some() || it.url.is_some();
-        let recorded = |list: &Vec<_>| (list.iter().filter(is_recorded).count(), list.len());
-        let attachments = lists.into_iter().rev().max_by_key(recorded).unwrap_or_default();
-        Self { attachments, ..self }
+        Self { attachments: most_recorded(lists), ..self }
     }
+}
+
+/// Returns the list of which most was recorded, the first of several.
+pub(super) fn most_recorded<const N: usize>(lists: [Vec<Attachment>; N]) -> Vec<Attachment> {
+    let is_recorded = |it: &&Attachment| it.size.is_some() || it.url.is_some();
+    let recorded = |list: &Vec<_>| (list.iter().filter(is_recorded).count(), list.len());
+    lists.into_iter().rev().max_by_key(recorded).unwrap_or_default()
 }
 
 impl DraftTurn {
@@ -111,6 +117,7 @@ impl DraftTurn {
         let answer = (self.answer.source.as_ref(), self.answer.text.as_deref());
         let texts = intermediate_texts(&self.calls, &self.run, &self.tools, answer);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
+        let [earlier_attachments, step_attachments] = self.beside;
         Turn {
             trace_id: self.trace_id,
             span_id: self.span_id,
@@ -120,7 +127,9 @@ impl DraftTurn {
             user_source: self.user.source,
             final_text: self.answer.text,
             final_source: self.answer.source,
+            earlier_attachments,
             user_attachments: self.user.attachments,
+            step_attachments,
             final_attachments: self.answer.attachments,
             llm_calls: self.calls.into_iter().map(|call| call.record).collect(),
             tool_calls: self.tools.into_iter().map(with_error_as_result).collect(),
@@ -236,6 +245,9 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
         members.iter().map(|&member| tree.view(member)).filter(|view| view.kind == Kind::Inference)
     };
     let recorder = models().next().unwrap_or(view);
+    let user = Speech::of_user(user_input(&view.input, &calls)).with(shown(&view.input, &calls));
+    let answer =
+        Speech::of_agent(final_output(&view.output, &calls)).with(drawn(&view.output, &calls));
     DraftTurn {
         trace_id: Arc::clone(&view.span.trace_id),
         span_id: view.span.span_id.clone(),
@@ -244,9 +256,9 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
             .attributes
             .text(keys::AGENT_NAME)
             .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
-        user: Speech::of_user(user_input(&view.input, &calls)).with(shown(&view.input, &calls)),
-        answer: Speech::of_agent(final_output(&view.output, &calls))
-            .with(drawn(&view.output, &calls)),
+        beside: beside(view, &calls, &user.attachments),
+        user,
+        answer,
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
@@ -324,6 +336,26 @@ fn drawn(anchor: &[Message], calls: &[Call]) -> [Vec<Attachment>; 2] {
     let last = own.rev().max_by_key(|call| (call.record.end_ns, call.record.start_ns));
     let last = last.map(|call| &*call.output).unwrap_or_default();
     [split_answer(anchor).1, last].map(attachments_of)
+}
+
+/// The attachments in messages before the one of the user, and in those between it and the answer, such as results of tools;
+/// without those of the user.
+fn beside(view: &SpanView<'_>, calls: &[Call], of_user: &[Attachment]) -> [Vec<Attachment>; 2] {
+    let own = calls.iter().filter(|call| !call.record.delegated && !call.input.is_empty());
+    let last = own.max_by_key(|call| (call.record.end_ns, call.record.start_ns));
+    let last = last.map(|call| &*call.input).unwrap_or_default();
+    let anchor: &[Message] = &view.input;
+    let of = |messages: &[Message]| {
+        let mut all = attachments_of(messages);
+        all.retain(|it| !of_user.contains(it));
+        all
+    };
+    let before = |all: &'_ [Message]| of(&all[..all.len() - after_user(all).len()]);
+    let run = run_of(view);
+    [
+        most_recorded([before(anchor), before(last)]),
+        most_recorded([of(after_user(anchor)), of(after_user(last)), of(after_user(&run))]),
+    ]
 }
 
 /// The messages before the answer of a run: in the output of the anchor, else in its history.

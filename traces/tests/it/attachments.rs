@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use serde_json::{Value, json};
+
 use evaluator_traces::{
     conversation::{Attachment, GroupBy, Turn, extract},
     trace::{TraceFormats, load_text},
@@ -53,4 +55,72 @@ fn images_of_the_user_are_attachments_of_the_turn_and_not_text() {
         assert_eq!(turn.final_text.as_deref(), Some("A red dot."), "{name}");
         assert!(turn.final_attachments.is_empty(), "{name}");
     }
+}
+
+/// Returns the attachments of a turn: those before the user's message, of the user, of the steps, and of the answer.
+fn all(turn: &Turn) -> [Vec<String>; 4] {
+    let Turn { earlier_attachments, user_attachments, .. } = turn;
+    let Turn { step_attachments, final_attachments, .. } = turn;
+    let lists = [earlier_attachments, user_attachments, step_attachments, final_attachments];
+    lists.map(|list| list.iter().map(|it| it.url.clone().unwrap_or_default()).collect())
+}
+
+/// Returns the turns of model calls with these inputs; each is a trace of the same conversation.
+fn turns(inputs: &[&Value]) -> Vec<Turn> {
+    let mut text = String::new();
+    for (number, input) in inputs.iter().enumerate() {
+        let attribute =
+            |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
+        let answer = json!([{"role": "assistant", "parts": [{"type": "text", "content": format!("answer {number}")}, image(&format!("drawn-{number}"))]}]);
+        let span = json!({
+            "traceId": format!("{:032x}", number + 1), "spanId": format!("{:016x}", number + 1), "name": "chat",
+            "startTimeUnixNano": (number * 10 + 1).to_string(), "endTimeUnixNano": (number * 10 + 5).to_string(),
+            "attributes": [
+                attribute("gen_ai.operation.name", "chat".to_owned()),
+                attribute("gen_ai.conversation.id", "one".to_owned()),
+                attribute("gen_ai.input.messages", input.to_string()),
+                attribute("gen_ai.output.messages", answer.to_string()),
+            ],
+        });
+        text += &format!("{span}\n");
+    }
+    let loaded = load_text(&text, Path::new("t.jsonl"), &TraceFormats::default()).expect("a trace");
+    let conversations = extract(&loaded.traces, GroupBy::Conversation, false);
+    conversations.into_iter().flat_map(|it| it.turns).collect()
+}
+
+fn image(name: &str) -> Value {
+    json!({"type": "uri", "modality": "image", "uri": name})
+}
+
+fn said(role: &str, text: &str, images: &[&str]) -> Value {
+    let text = json!({"type": "text", "content": text});
+    let parts: Vec<Value> = [text].into_iter().chain(images.iter().map(|it| image(it))).collect();
+    json!({"role": role, "parts": parts})
+}
+
+#[test]
+fn images_of_tools_and_of_earlier_messages_are_attachments_of_the_turn() {
+    let call = json!({"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "draw", "arguments": {}}]});
+    let result = json!({"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "response": "drawn"}, image("of-tool")]});
+    // Some libraries give images of tools to the model in a message of the user.
+    let handed = json!({"role": "user", "parts": [image("handed-on")]});
+    let first = [said("user", "Like this?", &["shown"]), call, result, handed];
+    let history = json!([said("user", "Hello", &["long-ago"]), said("assistant", "Hi", &[])]);
+    let mut input = history.as_array().cloned().unwrap_or_default();
+    input.extend(first);
+    let mut second = input.clone();
+    second.push(said("assistant", "answer 0", &["drawn-0"]));
+    second.push(said("user", "And now?", &["new"]));
+    let turns = turns(&[&Value::Array(input), &Value::Array(second)]);
+    let names = |lists: [&[&str]; 4]| {
+        lists.map(|it| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    };
+    let found: Vec<_> = turns.iter().map(all).collect();
+    let expected = [
+        names([&["long-ago"], &["shown"], &["of-tool", "handed-on"], &["drawn-0"]]),
+        // The history of the first turn is not that of the second one again.
+        names([&[], &["new"], &[], &["drawn-1"]]),
+    ];
+    assert_eq!(found, expected);
 }

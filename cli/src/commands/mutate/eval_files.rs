@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::Path, sync::Arc};
 
 use evaluator_agentv::{
-    model::{ArgsMatch, Check, Evaluator, TextCheck, Trajectory, TrajectoryMode},
+    model::{Check, Evaluator, Limit, TextCheck, Trajectory, TrajectoryMode},
     run::Plan,
 };
 use evaluator_host::{
@@ -132,7 +132,7 @@ fn subjected(plan: &Plan, named: &[String]) -> Result<Vec<Subjected>, String> {
             skip.push("golden");
         }
         expectations.skip.extend(skip.into_iter().map(str::to_owned));
-        Subjected::new(name, expectations, 1.0)
+        Subjected::new(name, expectations, 1.0, "test")
     });
     Ok(tried.collect())
 }
@@ -156,7 +156,11 @@ fn expectations(grader: &Evaluator) -> Expectations {
             Expectations::of(Kind::Answer).with(&["leak_golden"], Effect::Any)
         }
         Check::Trajectory(trajectory) => of_calls(trajectory),
-        Check::Limits(_) => Expectations::of(Kind::Budget),
+        Check::Limits(limits) => {
+            let explores = limits.limits.iter().any(|it| matches!(it, Limit::Exploration { .. }));
+            let renamed = if explores { Effect::Any } else { Effect::Same };
+            Expectations::of(Kind::Budget).with(&["rename_tool"], renamed)
+        }
         // Its prompt has no results of tools.
         Check::Judge(_) => {
             Expectations::of(Kind::Rubric).with(&["error_result", "claim_success"], Effect::Any)
@@ -164,34 +168,27 @@ fn expectations(grader: &Evaluator) -> Expectations {
     }
 }
 
+/// Returns what a grader of tool calls has to notice. The loss of what it asks for has to be noticed also where `any` is said here.
 fn of_calls(trajectory: &Trajectory) -> Expectations {
     const ARGUMENTS: [&str; 3] = ["change_arg", "drop_arg", "add_arg"];
-    const CALLS: [&str; 3] = ["drop_call", "rename_tool", "duplicate_call"];
-    let expectations =
-        Expectations::of(Kind::Tools).with(&["error_result", "claim_success"], Effect::Same);
-    let compares_all = trajectory
-        .expected
-        .iter()
-        .all(|call| call.args.is_some() && call.args_match == ArgsMatch::Exact);
-    let expectations = match compares_all {
-        true => expectations,
-        false => expectations.with(&ARGUMENTS, Effect::Any),
-    };
+    // In all modes, calls behind the expected ones cost nothing, or may cost nothing.
+    let expectations = Expectations::of(Kind::Tools)
+        .with(&["error_result", "claim_success"], Effect::Same)
+        .with(&["duplicate_call"], Effect::Any);
     match trajectory.mode {
-        // As in AgentV, calls behind the expected ones cost nothing.
-        TrajectoryMode::Exact => expectations.with(&["duplicate_call"], Effect::Any),
-        // Other calls than the expected ones do not matter.
-        TrajectoryMode::InOrder => expectations
-            .with(&CALLS, Effect::Any)
+        TrajectoryMode::Exact | TrajectoryMode::InOrder => {
+            expectations.with(&ARGUMENTS, Effect::Any)
+        }
+        TrajectoryMode::AnyOrder => {
+            expectations.with(&ARGUMENTS, Effect::Same).with(&["swap_calls"], Effect::Same)
+        }
+        TrajectoryMode::Superset => {
+            expectations.with(&ARGUMENTS, Effect::Any).with(&["swap_calls"], Effect::Same)
+        }
+        // Fewer calls are fine.
+        TrajectoryMode::Subset => expectations
             .with(&ARGUMENTS, Effect::Any)
-            .with(&["swap_calls"], Effect::Any),
-        TrajectoryMode::AnyOrder => expectations
-            .with(&CALLS, Effect::Any)
-            .with(&ARGUMENTS, Effect::Same)
-            .with(&["swap_calls"], Effect::Same),
-        TrajectoryMode::Superset | TrajectoryMode::Subset => expectations
-            .with(&CALLS, Effect::Any)
-            .with(&ARGUMENTS, Effect::Any)
-            .with(&["swap_calls"], Effect::Same),
+            .with(&["swap_calls"], Effect::Same)
+            .with(&["drop_call"], Effect::Any),
     }
 }

@@ -14,6 +14,7 @@ use evaluator_mutation::{
 };
 
 use super::{
+    calls::meets as meets_test,
     graders::graders,
     sources::{Bases, Mutant, Mutants, Originals, Undamaged},
 };
@@ -65,12 +66,18 @@ pub(super) struct Subjected {
 }
 
 impl Subjected {
-    pub(super) fn new(name: &str, expectations: Expectations, threshold: f64) -> Self {
+    /// Creates one of what `noun` names: conversations or tests.
+    pub(super) fn new(
+        name: &str,
+        expectations: Expectations,
+        threshold: f64,
+        noun: &'static str,
+    ) -> Self {
         Self {
             name: name.into(),
             expectations,
             threshold,
-            conversations: Conversations::default(),
+            conversations: Conversations { noun, ..Conversations::default() },
             passed: Vec::new(),
             failed: Vec::new(),
             raised: Vec::new(),
@@ -105,10 +112,11 @@ impl Subjected {
         }
     }
 
-    /// Notes why the evaluator is not tried, if it passes too little.
-    fn refuse_few(&mut self) {
-        let Conversations { passed, failed, not_evaluated, errors, unstable } = &self.conversations;
-        if *passed >= FEWEST {
+    /// Notes why the evaluator is not tried, if it passes too little: of a single case, nothing.
+    fn refuse_few(&mut self, case: Option<&str>) {
+        let Conversations { noun, passed, failed, not_evaluated, errors, unstable } =
+            &self.conversations;
+        if *passed >= case.map_or(FEWEST, |_| 1) {
             return;
         }
         let all = passed + failed + not_evaluated + errors + unstable.len();
@@ -125,9 +133,12 @@ impl Subjected {
             .collect();
         let others =
             if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
-        self.refusal = Some(format!(
-            "nothing to damage: it passes {passed} of {all} conversations{others}, and at least {FEWEST} are needed"
-        ));
+        let needed = match case {
+            None => format!(", and at least {FEWEST} are needed"),
+            Some(case) => format!("; only `{case}` was asked for"),
+        };
+        self.refusal =
+            Some(format!("nothing to damage: it passes {passed} of {all} {noun}s{others}{needed}"));
     }
 }
 
@@ -256,15 +267,17 @@ impl Laboratory<'_> {
                 .for_each(|it| it.add(number, &names.case, evaluation));
         })?;
         self.names = known;
-        match case {
-            None => subjected.iter_mut().for_each(Subjected::refuse_few),
-            Some(case) => {
-                let is_known = |it: &Names| it.case == case || it.trace_id == case;
-                if !self.names.values().any(is_known) {
-                    return Err(unusable(format!("the traces have no conversation `{case}`")));
-                }
+        if let Some(case) = case {
+            let is_known = |it: &Names| it.case == case || it.trace_id == case;
+            if !self.names.values().any(is_known) {
+                let lacks = match self.tests {
+                    None => "the traces have no conversation",
+                    Some(_) => "the eval file has no test",
+                };
+                return Err(unusable(format!("{lacks} `{case}`")));
             }
         }
+        subjected.iter_mut().for_each(|it| it.refuse_few(case));
         Ok(())
     }
 
@@ -281,7 +294,7 @@ impl Laboratory<'_> {
         numbers.dedup();
         let bases = Bases::new(Arc::clone(&self.originals), &numbers);
         let bases = Arc::new(bases.map_err(broken)?);
-        let chosen = chosen(subjected, &bases, &numbers, choice)?;
+        let chosen = chosen(subjected, &bases, &numbers, choice, self.tests.as_deref())?;
         let (mutants, places) = shared(&chosen, subjected);
         let mut observed: HashMap<(usize, String), Observed> = HashMap::new();
         let source = Mutants { bases: Arc::clone(&bases), mutants };
@@ -350,6 +363,7 @@ fn chosen(
     bases: &Bases,
     numbers: &[usize],
     choice: &Choice,
+    tests: Option<&Plan>,
 ) -> Result<Vec<Vec<Trial>>, u8> {
     let expectations: Vec<Expectations> =
         subjected.iter().map(|it| it.expectations.clone()).collect();
@@ -366,7 +380,9 @@ fn chosen(
         for (it, draft) in subjected.iter().zip(&mut drafts) {
             let passes = it.passed.binary_search_by_key(number, |passed| passed.number).is_ok();
             if passes && it.refusal.is_none() {
-                draft.add(*number, &subject);
+                let meets = tests.filter(|_| it.expectations.kind.is_some());
+                let meets = meets.and_then(|tests| meets_test(tests, *number, &it.name));
+                draft.add(*number, &subject, meets.as_deref());
             }
         }
     }

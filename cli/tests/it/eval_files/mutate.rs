@@ -135,7 +135,110 @@ fn graders_are_named_and_gated() {
     mutate(&directory, &["--evaluator", "bokked"]).exits(2).says("did you mean `booked`?");
     // Fewer than five tests have it.
     let few = recorded(4, GRADERS);
-    mutate(&few, &[]).exits(2).says("it passes 4 of 4 conversations, and at least 5 are needed");
+    mutate(&few, &[]).exits(2).says("it passes 4 of 4 tests, and at least 5 are needed");
+}
+
+/// Returns the numbers of an operator: mutants, killed, allowed.
+fn numbers(report: &Value, name: &str) -> [u64; 3] {
+    let operator = operator(report, name);
+    ["mutants", "killed", "allowed"].map(|key| operator[key].as_u64().unwrap())
+}
+
+#[test]
+fn the_loss_of_calls_that_a_mode_asks_for_has_to_be_noticed() {
+    let both = "expected: [{tool: search}, {tool: book}]";
+    let graders = format!(
+        "  - {{name: some, type: tool-trajectory, mode: any_order, minimums: {{book: 1}}}}
+  - {{name: ordered, type: tool-trajectory, mode: in_order, {both}}}
+  - {{name: later, type: tool-trajectory, mode: in_order, expected: [{{tool: book, args: {{date: '2026-12-31'}}, args_match: exact}}]}}
+  - {{name: all, type: tool-trajectory, mode: superset, {both}}}
+  - {{name: only, type: tool-trajectory, mode: subset, {both}}}"
+    );
+    let directory = recorded(6, &graders);
+    let outputs = directory.read("outputs.jsonl");
+    for n in 0..6 {
+        assert!(outputs.contains(&format!(r#""date":"2026-12-31","people":{n}"#)), "{outputs}");
+    }
+    let one = |outputs: &str| {
+        (0..6).fold(outputs.to_owned(), |it, n| {
+            it.replace(
+                &format!(r#","people":{n}}},"output":{{"number""#),
+                r#"},"output":{"number""#,
+            )
+        })
+    };
+    directory.file("outputs.jsonl", one(&outputs));
+    let named = ["some", "ordered", "later", "all", "only"];
+    let named: Vec<&str> = named.iter().flat_map(|it| ["--evaluator", *it]).collect();
+    let asked = ["--sample", "2000", "-o", "json", "--min-killed", "1"];
+    let report = mutate(&directory, &[&named[..], &asked].concat()).exits(0).json();
+    // Mutants, killed and allowed, of six tests with a call of `search` and one of `book`.
+    for (index, expected) in [
+        [[12, 6, 6], [12, 6, 6], [6, 0, 6], [12, 0, 12], [12, 0, 12]],
+        [[12, 12, 0], [12, 12, 0], [6, 6, 0], [12, 0, 12], [12, 0, 12]],
+        [[12, 6, 6], [12, 6, 6], [6, 0, 6], [12, 0, 12], [12, 6, 6]],
+        [[12, 12, 0], [12, 12, 0], [6, 0, 6], [12, 0, 12], [12, 0, 12]],
+        [[12, 0, 12], [12, 12, 0], [6, 0, 6], [12, 0, 12], [12, 0, 12]],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let it = &report["evaluators"][index];
+        let operators = ["drop_call", "rename_tool", "swap_calls", "duplicate_call", "add_arg"];
+        assert_eq!(operators.map(|name| numbers(it, name)), expected, "{}", it["evaluator"]);
+        assert_eq!((&it["violations"], &it["survived"]), (&json!(0), &json!(0)), "{it}");
+    }
+    let some = &report["evaluators"][0];
+    let expect = |name: &str| operator(some, name)["expect"].clone();
+    assert_eq!([expect("drop_call"), expect("duplicate_call")], ["down", "any"]);
+}
+
+#[test]
+fn calls_beyond_a_budget_have_to_be_noticed() {
+    let graders = "  - {name: full, type: execution-metrics, max_tool_calls: 2}
+  - {name: roomy, type: execution-metrics, max_tool_calls: 3}
+  - {name: cheap, type: cost, budget: 1}";
+    let directory = recorded(6, graders);
+    let outputs =
+        directory.read("outputs.jsonl").replace("\"output\":[", "\"cost_usd\":0.5,\"output\":[");
+    directory.file("outputs.jsonl", outputs);
+    let of = |name: &str, code: i32| {
+        let ran = mutate(&directory, &["--evaluator", name, "-o", "json", "--min-killed", "1"]);
+        (ran.json()["evaluators"][0].clone(), ran.exits(code))
+    };
+    let (full, _) = of("full", 0);
+    assert_eq!(numbers(&full, "duplicate_call"), [12, 12, 0]);
+    assert_eq!(numbers(&full, "drop_call"), [12, 0, 12]);
+    for name in ["roomy", "cheap"] {
+        let (report, ran) = of(name, 2);
+        assert_eq!(numbers(&report, "duplicate_call"), [12, 0, 12], "{name}");
+        ran.says("nothing has to be killed among ");
+        let ran = mutate(&directory, &["--evaluator", name]).exits(0);
+        ran.says(" mutants, none of which has to be noticed");
+    }
+}
+
+#[test]
+fn what_is_not_damaged_has_not_passed() {
+    let directory = recorded(6, GRADERS);
+    let outputs =
+        directory.read("outputs.jsonl").replace("Your table for 3 is", "The table for 3 was");
+    directory.file("outputs.jsonl", outputs);
+    let booked = |more: &[&str]| mutate(&directory, &[&["--evaluator", "booked"], more].concat());
+    booked(&["--case", "t3"])
+        .exits(2)
+        .says("NOT RUN: booked: nothing to damage: it passes 0 of 1 tests (1 fail); only `t3` was asked for");
+    booked(&["--case", "t4"]).exits(0).says("PASSED: booked: ");
+    booked(&["--case", "t9"]).exits(2).says("the eval file has no test `t9`");
+    booked(&["--operators", "drop_call"]).exits(2).says(
+        "NOT RUN: booked: nothing to damage: no operator that concerns it changes one of the tests",
+    );
+    booked(&["--only", "refuse@7"])
+        .exits(2)
+        .says("does not apply to any test, or no grader passes any test");
+    // A relation alone is tried.
+    booked(&["--only", "white_space@1", "--case", "t4"]).exits(0);
+    assert!(booked(&[]).exits(0).stdout.contains("booked (answer): passes 5 tests\n"));
 }
 
 #[test]
