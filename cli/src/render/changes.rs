@@ -14,13 +14,14 @@ pub(super) const NAMED: usize = 10;
 /// Claim that is undecided as long as a run lacks an evaluator of its baseline.
 pub(super) const IS_THERE: &str = "evaluator is in both runs";
 
-/// Returns a sentence about runs over the same recordings; `None` if the recordings differ.
-pub(super) fn same_recordings(comparison: &Comparison) -> Option<&'static str> {
+/// Returns what differs between the runs, and whether the recordings are the same.
+pub(super) fn differing(comparison: &Comparison) -> impl Iterator<Item = String> {
     let sentence = match comparison.differences.is_empty() {
         true => "the recordings are the same, and no change of an evaluator is known",
         false => "the recordings are the same: what differs is how they were evaluated",
     };
-    comparison.same_recordings.then_some(sentence)
+    let differences = comparison.differences.iter().map(|it| format!("differs: {it}"));
+    differences.chain(comparison.same_recordings.then(|| sentence.to_owned()))
 }
 
 /// Returns what a report says about an evaluator that only the baseline has.
@@ -35,11 +36,8 @@ pub(super) fn missing(evaluator: &str) -> String {
 pub(super) fn section(report: &Report) -> String {
     let Some(comparison) = &report.comparison else { return String::new() };
     let mut text = format!("Compared with {}:\n", one_line(&comparison.base));
-    for difference in &comparison.differences {
-        let _ = writeln!(text, "  differs: {}", one_line(difference));
-    }
-    if let Some(sentence) = same_recordings(comparison) {
-        let _ = writeln!(text, "  {sentence}");
+    for sentence in differing(comparison) {
+        let _ = writeln!(text, "  {}", one_line(&sentence));
     }
     for evaluator in &comparison.evaluators {
         for row in rows(evaluator, is_shown) {

@@ -8,13 +8,13 @@ use evaluator_host::report::{
 use evaluator_html::Words;
 
 use super::{
-    changes::{NAMED, changes, interval, parts, rows, same_recordings, scores, word},
-    html::page,
+    changes::{NAMED, changes, differing, interval, parts, rows, scores, word},
+    html::{page, words},
     markdown::{escaped, sliced_comparison},
     plain::one_line,
     slices,
     verdict::last_line,
-    words::{Names, counted},
+    words::counted,
 };
 use crate::exit;
 
@@ -27,11 +27,8 @@ pub(crate) fn differences(differences: &Differences) {
 /// Returns a block per evaluator, then tables of at most `width` columns for attributes.
 pub(crate) fn comparison(comparison: &Comparison, width: Option<usize>) -> String {
     let mut text = String::new();
-    for difference in &comparison.differences {
-        let _ = writeln!(text, "differs: {}", one_line(difference));
-    }
-    if let Some(sentence) = same_recordings(comparison) {
-        let _ = writeln!(text, "{sentence}");
+    for sentence in differing(comparison) {
+        let _ = writeln!(text, "{}", one_line(&sentence));
     }
     for evaluator in &comparison.evaluators {
         for row in rows(evaluator, |_| true) {
@@ -74,11 +71,8 @@ fn cells(evaluator: &EvaluatorComparison) -> [String; 7] {
 /// Returns a table of evaluators, then the cases that changed.
 pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!("### {}\n\n", escaped(&sentence(comparison)));
-    for difference in &comparison.differences {
-        let _ = writeln!(text, "- differs: {}", escaped(difference));
-    }
-    if let Some(sentence) = same_recordings(comparison) {
-        let _ = writeln!(text, "- {sentence}");
+    for sentence in differing(comparison) {
+        let _ = writeln!(text, "- {}", escaped(&sentence));
     }
     let _ = writeln!(text, "\n| {} |", COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---:|---|\n");
@@ -108,18 +102,9 @@ pub(crate) fn comparison_html(
     is_broken: bool,
 ) -> io::Result<String> {
     let sentence = outcome(comparison, is_broken);
-    let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
-    let mut names = Names::new(new);
-    let words = Words {
-        verdict,
-        sentence,
-        columns: &COLUMNS,
-        rows: comparison.evaluators.iter().map(cells).map(Vec::from).collect(),
-        comparison: Some(comparison),
-        base: Some(base),
-        said,
-        name: Box::new(move |conversation| names.of(conversation)),
-    };
+    let rows = comparison.evaluators.iter().map(cells).map(Vec::from).collect();
+    let words = words(new, &sentence, &COLUMNS, rows);
+    let words = Words { comparison: Some(comparison), base: Some(base), said, ..words };
     page(|out| evaluator_html::write(new, words, out))
 }
 

@@ -15,19 +15,21 @@ use super::{
 pub(super) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let sums = report.evaluators(Gate::CONFIDENCE)?;
     let sentence = sentence(report);
-    let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
+    let rows = sums.iter().map(row).map(Vec::from).collect();
+    evaluator_html::write(report, words(report, &sentence, &COLUMNS, rows), out)
+}
+
+/// Returns the texts of a page without a comparison, with a sentence that begins with the verdict.
+pub(super) fn words<'w>(
+    report: &'w Report,
+    sentence: &'w str,
+    columns: &'w [&'w str],
+    rows: Vec<Vec<String>>,
+) -> Words<'w> {
+    let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", sentence));
     let mut names = Names::new(report);
-    let words = Words {
-        verdict,
-        sentence,
-        columns: &COLUMNS,
-        rows: sums.iter().map(row).map(Vec::from).collect(),
-        comparison: None,
-        base: None,
-        said: Vec::new(),
-        name: Box::new(move |conversation| names.of(conversation)),
-    };
-    evaluator_html::write(report, words, out)
+    let name = Box::new(move |conversation: &_| names.of(conversation));
+    Words { verdict, sentence, columns, rows, comparison: None, base: None, said: Vec::new(), name }
 }
 
 /// Returns a page as text.

@@ -10,7 +10,7 @@ use evaluator_host::{
         CallSources, Conversation, IntermediateText, RecordedAgent, Source, ToolCall,
         ToolDeclaration, Turn, TurnFailure,
     },
-    json::{Object, Value, to_line, to_pretty},
+    json::{Value, count, object, to_line, to_pretty},
     run::{Inspection, invocations},
 };
 
@@ -190,7 +190,7 @@ fn turn_details(turn: &Turn) -> Value {
     let said = |said: &IntermediateText| {
         object([
             ("text", Value::String(said.text.clone())),
-            ("after_calls", Value::Int(said.after_calls as i64)),
+            ("after_calls", count(said.after_calls)),
             ("source", source(&said.source)),
         ])
     };
@@ -202,17 +202,13 @@ fn turn_details(turn: &Turn) -> Value {
         ])
     };
     let agent = |agent: &RecordedAgent| {
+        let (instructions, tools) =
+            (source(&agent.instructions_source), source(&agent.tools_source));
         object([
             ("name", optional(&agent.name)),
             ("instructions", optional(&agent.instructions)),
             ("tools", Value::Array(agent.tools.iter().map(tool).collect())),
-            (
-                "sources",
-                object([
-                    ("instructions", source(&agent.instructions_source)),
-                    ("tools", source(&agent.tools_source)),
-                ]),
-            ),
+            ("sources", object([("instructions", instructions), ("tools", tools)])),
         ])
     };
     object([
@@ -225,14 +221,11 @@ fn turn_details(turn: &Turn) -> Value {
 fn turn_sources(turn: &Turn) -> Value {
     let call = |call: &ToolCall| {
         let CallSources { name, arguments, result, .. } = &call.sources;
-        object([
-            ("name", source(name)),
-            ("arguments", source(arguments)),
-            ("result", source(result)),
-        ])
+        let (arguments, result) = (source(arguments), source(result));
+        object([("name", source(name)), ("arguments", arguments), ("result", result)])
     };
     let failure = |TurnFailure { message, span }: &TurnFailure| {
-        object([("message", Value::String(message.clone())), ("span", Value::String(span.clone()))])
+        object([("message", (**message).into()), ("span", (**span).into())])
     };
     object([
         ("user_content", source(&turn.user_source)),
@@ -312,19 +305,13 @@ fn conversation_json(conversation: &Conversation) -> Value {
     object([
         ("trace_id", Value::String(conversation.trace_id.to_string())),
         ("case_id", case),
-        ("num_invocations", Value::Int(conversation.turns.len() as i64)),
+        ("num_invocations", count(conversation.turns.len())),
         ("invocations", invocations(conversation)),
         ("details", Value::Array(conversation.turns.iter().map(turn_details).collect())),
         ("sources", Value::Array(conversation.turns.iter().map(turn_sources).collect())),
         ("conversion_warnings", texts(conversation.warnings.iter().cloned())),
         ("errors", texts(errors(conversation))),
     ])
-}
-
-fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    Value::Object(
-        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Object>(),
-    )
 }
 
 fn texts(texts: impl IntoIterator<Item = String>) -> Value {

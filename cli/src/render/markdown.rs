@@ -7,7 +7,7 @@ use evaluator_host::report::{
 };
 
 use super::{
-    changes::{NAMED, changes, difference, is_shown, missing, same_recordings, scores},
+    changes::{NAMED, changes, difference, differing, is_shown, missing, scores},
     errors::{Errors, Extent, Showing, below, headline},
     plain::{one_line, printable},
     slices, sums, verdict,
@@ -90,11 +90,8 @@ fn text(report: &Report) -> io::Result<String> {
 /// Returns what a report says about its comparison with a baseline. Cases beyond the first ones of each change are folded.
 fn section_markdown(comparison: &Comparison) -> String {
     let mut text = format!("\n#### Compared with {}\n\n", escaped(&one_line(&comparison.base)));
-    for difference in &comparison.differences {
-        let _ = writeln!(text, "- differs: {}", escaped(difference));
-    }
-    if let Some(sentence) = same_recordings(comparison) {
-        let _ = writeln!(text, "- {sentence}");
+    for sentence in differing(comparison) {
+        let _ = writeln!(text, "- {}", escaped(&sentence));
     }
     for evaluator in &comparison.evaluators {
         let name = &evaluator.name;
