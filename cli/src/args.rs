@@ -7,6 +7,7 @@ pub(crate) mod eval_file;
 mod gates;
 mod judge;
 mod mutate;
+mod parts;
 mod pipe;
 mod receive;
 mod repro;
@@ -34,7 +35,6 @@ use evaluator_host::{
         export::{Contract, targets},
     },
     json::{self, Object, ParseOptions, Value},
-    report::run_file::Expect,
     trace::TraceFormats,
 };
 use evaluator_serve::BasePath;
@@ -52,6 +52,7 @@ pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_f
 pub(crate) use self::values::{ResultForm, ResultOutput};
 use self::{
     eval_file::EvalFileFlags,
+    parts::PartArgs,
     run::{GROUPINGS, ReportOutputParser},
     values::{
         address, directory, existing, file, host, jobs, name, one_of, trace_input, whole, writable,
@@ -545,9 +546,8 @@ pub(crate) struct ViewArgs {
     /// Run files (.evalrun), or one result of promptfoo or Inspect in JSON. Several run files have to be parts of one run
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Show runs over different traces as one run, whose traces were divided between them
-    #[arg(long)]
-    pub(crate) parts: bool,
+    #[command(flatten)]
+    pub(crate) parts: PartArgs,
 }
 
 const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run, and for a part that is missing";
@@ -558,17 +558,8 @@ pub(crate) struct ReportArgs {
     /// `run --shard`, or all that `pipe` wrote, in any order; a file may hold several
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Report runs over different traces as one run, whose traces were divided between them. Without it they are refused:
-    /// they may be runs of two versions of an agent
-    #[arg(long)]
-    pub(crate) parts: bool,
-    /// Number of lines that were sent to `pipe`, whose parts must have read as many, no line in two parts that
-    /// differ; or `any`: nothing that is missing is noticed
-    #[arg(long, value_name = "N|any", value_parser = expected)]
-    pub(crate) expect: Option<Expect>,
-    /// Eval set of the parts of `pipe`, which do not have the ids of its cases
-    #[arg(short, long, value_name = "FILE", value_parser = existing)]
-    pub(crate) eval_set: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) parts: PartArgs,
     #[command(flatten)]
     pub(crate) gates: GateFlags,
     #[command(flatten)]
@@ -584,15 +575,6 @@ pub(crate) struct ReportArgs {
     /// all
     #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
-}
-
-/// Parses what is known about the parts of filters.
-fn expected(text: &str) -> Result<Expect, String> {
-    match (text, text.parse()) {
-        ("any", _) => Ok(Expect::Any),
-        (_, Ok(lines)) => Ok(Expect::Lines(lines)),
-        _ => Err("expected the number of lines that were sent, or `any`".to_owned()),
-    }
 }
 
 const SERVE_EXIT_CODES: &str = "Exit codes: 0 stopped after all accepted documents were answered; 2 usage error, or an evaluator cannot be prepared (nothing was served); 3 it could not listen, or documents were not answered";

@@ -13,7 +13,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /v1/traces` | 200 as soon as the spans are on the disk; spans with invalid ids are rejected by `partialSuccess` |
+//! | `POST /v1/traces` | 200 as soon as the spans are on the disk; spans with invalid ids, and those nested too deep, are rejected by `partialSuccess` |
 //! | not OTLP, or damaged | 400 |
 //! | without the token, or of a web page | 401, 403 |
 //! | metrics, logs, anything else | 404 |

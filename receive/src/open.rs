@@ -4,8 +4,11 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    mem,
     time::{Duration, Instant},
 };
+
+use evaluator_host::conversation::SessionName;
 
 use crate::{
     lines::{Line, TraceId},
@@ -67,6 +70,8 @@ pub(crate) struct Conversations {
     rules: Rules,
     all: Vec<Conversation>,
     of_trace: HashMap<TraceId, u32>,
+    /// What gives traces the names of their sessions.
+    names: HashMap<TraceId, SessionName>,
     /// By the name of the session.
     of_session: HashMap<String, u32>,
     /// Open conversations that end with quiet, by the time of their last spans.
@@ -85,9 +90,10 @@ struct Conversation {
     last: Instant,
     /// Number of the pieces that the conversation had when it was taken.
     taken: u32,
+    /// Whether it was taken, also before it lost a trace.
+    was_taken: bool,
     state: State,
     has_root: bool,
-    has_session: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +111,7 @@ impl Conversations {
             rules,
             all: Vec::new(),
             of_trace: HashMap::new(),
+            names: HashMap::new(),
             of_session: HashMap::new(),
             ended: BTreeSet::new(),
             others: BTreeSet::new(),
@@ -168,7 +175,7 @@ impl Conversations {
             None => self.begin(line.trace, now),
         };
         let index = match &line.session {
-            Some(session) => self.name(index, session),
+            Some(session) => self.name(line.trace, index, session, now),
             None => index,
         };
         self.forget(index);
@@ -205,37 +212,75 @@ impl Conversations {
             pieces: Vec::new(),
             last: now,
             taken: 0,
+            was_taken: false,
             state: State::Open,
             has_root: false,
-            has_session: false,
         });
         self.reopen(index);
         index
     }
 
-    /// Gives a conversation the name of its session. Returns the conversation of that session. The first name of a trace
-    /// decides, as in a run.
-    fn name(&mut self, index: u32, session: &str) -> u32 {
-        let Some(conversation) = self.all.get_mut(index as usize) else { return index };
-        if conversation.has_session {
+    /// Gives a trace of a conversation the name of its session. Returns the conversation of that session. The least name of a
+    /// trace counts, as in a run: the root may come after a child that names another session.
+    fn name(&mut self, trace: TraceId, index: u32, session: &SessionName, now: Instant) -> u32 {
+        if self.names.get(&trace).is_some_and(|known| known <= session) {
             return index;
         }
-        conversation.has_session = true;
-        let Some(known) = self.of_session.get(session).copied() else {
-            self.of_session.insert(session.to_owned(), index);
+        let earlier = self.names.insert(trace, session.clone());
+        let name = session.as_str();
+        if earlier.as_ref().is_some_and(|earlier| earlier.as_str() == name) {
+            return index;
+        }
+        let index = if earlier.is_some() { self.without_name(trace, index, now) } else { index };
+        let Some(known) = self.of_session.get(name).map(|known| self.resolved(*known)) else {
+            self.of_session.insert(name.to_owned(), index);
             return index;
         };
-        let known = self.resolved(known);
-        self.forget(index);
-        let Some(joined) = self.all.get_mut(index as usize) else { return known };
-        joined.state = State::Joined(known);
-        self.split += usize::from(joined.taken > 0);
-        let (pieces, has_root) = (std::mem::take(&mut joined.pieces), joined.has_root);
-        if let Some(conversation) = self.all.get_mut(known as usize) {
-            conversation.pieces.extend(pieces);
-            conversation.has_root |= has_root;
+        if known != index {
+            self.join(index, known);
         }
         known
+    }
+
+    /// Takes a trace out of the conversation of a session. Returns its own one, which has the spans of that, too; they are told
+    /// apart when they are read.
+    fn without_name(&mut self, trace: TraceId, index: u32, now: Instant) -> u32 {
+        let has_others =
+            self.of_trace.iter().any(|(other, of)| *other != trace && self.resolved(*of) == index);
+        if !has_others {
+            let known = mem::take(&mut self.of_session);
+            let others = known.into_iter().filter(|(_, of)| self.resolved(*of) != index);
+            self.of_session = others.collect();
+            return index;
+        }
+        let own = self.begin(trace, now);
+        let pieces = self.all.get(index as usize).map(|it| (it.pieces.clone(), it.has_root));
+        if let (Some(own), Some((pieces, has_root))) = (self.all.get_mut(own as usize), pieces) {
+            own.pieces = pieces;
+            own.has_root = has_root;
+        }
+        // The other traces are judged without this one.
+        self.forget(index);
+        if let Some(conversation) = self.all.get_mut(index as usize) {
+            conversation.taken = 0;
+        }
+        self.reopen(index);
+        own
+    }
+
+    /// Makes a conversation a part of another one.
+    fn join(&mut self, index: u32, known: u32) {
+        self.forget(index);
+        let Some(joined) = self.all.get_mut(index as usize) else { return };
+        joined.state = State::Joined(known);
+        self.split += usize::from(joined.was_taken);
+        let (pieces, has_root) = (mem::take(&mut joined.pieces), joined.has_root);
+        if let Some(conversation) = self.all.get_mut(known as usize) {
+            let own: HashSet<u64> = conversation.pieces.iter().map(|piece| piece.start).collect();
+            let new = pieces.into_iter().filter(|piece| !own.contains(&piece.start));
+            conversation.pieces.extend(new);
+            conversation.has_root |= has_root;
+        }
     }
 
     fn ends_with_quiet(&self, conversation: &Conversation) -> bool {
@@ -277,6 +322,7 @@ impl Conversations {
     fn take(&mut self, index: u32) -> Next {
         let Some(conversation) = self.all.get_mut(index as usize) else { return Next::Wait(None) };
         conversation.state = State::Taken;
+        conversation.was_taken = true;
         let earlier = conversation.taken as usize;
         conversation.pieces.shrink_to_fit();
         let pieces = conversation.pieces.clone();
@@ -289,10 +335,27 @@ impl Conversations {
 mod tests {
     #![expect(clippy::arithmetic_side_effects, reason = "times of the test itself")]
 
+    use std::path::Path;
+
+    use evaluator_host::{
+        conversation::session_name_of,
+        trace::{TraceFormats, load_text},
+    };
+
     use super::*;
 
     const fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
+    }
+
+    /// The name that a span with this start gives.
+    fn session_of_span(name: &str, start: u64) -> SessionName {
+        let span = format!(
+            r#"[{{"traceId": "1", "spanId": "2", "name": "", "startTimeUnixNano": "{start}", "endTimeUnixNano": "9",
+                "attributes": [{{"key": "session.id", "value": {{"stringValue": "{name}"}}}}]}}]"#
+        );
+        let loaded = load_text(&span, Path::new("-"), &TraceFormats::default()).unwrap();
+        session_name_of(&loaded.traces[0]).unwrap()
     }
 
     struct Fixture {
@@ -309,7 +372,11 @@ mod tests {
 
         /// Adds a line of one byte after so many seconds.
         fn add(&mut self, trace: u8, has_root: bool, session: Option<&str>, at: u64) {
-            let session = session.map(str::to_owned);
+            let session = session.map(|name| session_of_span(name, 5 + self.position));
+            self.add_named(trace, has_root, session, at);
+        }
+
+        fn add_named(&mut self, trace: u8, has_root: bool, session: Option<SessionName>, at: u64) {
             let line = Line { trace: [trace; 16], has_root, text: Vec::new(), session };
             let piece = Piece { start: self.position, length: 1 };
             self.position += 1;
@@ -425,5 +492,33 @@ mod tests {
         assert_eq!(all.finished(10), [(vec![0], 0)], "the one that has been quiet for longest");
         assert!(all.has_room(&[3], 10));
         assert!(!all.has_room(&[1, 3], 10), "the first one would be opened again");
+    }
+
+    #[test]
+    fn the_name_of_the_root_counts_even_if_it_comes_after_that_of_a_child() {
+        let mut all = Fixture::new(true, 9);
+        let (child, root) = (session_of_span("a", 7), session_of_span("b", 3));
+        // Alone in its session, which nothing has then.
+        all.add_named(1, false, Some(child.clone()), 0);
+        all.add_named(1, true, Some(root.clone()), 1);
+        all.add(2, true, Some("a"), 2);
+        // Into the session of another trace, and out of one that goes on.
+        all.add_named(3, false, Some(child.clone()), 3);
+        assert_eq!(all.finished(603), [(vec![0, 1], 0), (vec![2, 3], 0)]);
+        all.add_named(3, true, Some(root.clone()), 700);
+        let of = |all: &Fixture, trace: u8| all.conversations.of(&[trace; 16]).unwrap();
+        assert_eq!(of(&all, 1), of(&all, 3));
+        assert_ne!(of(&all, 1), of(&all, 2));
+        // What was read before counts no more for either; spans of other conversations are not read.
+        assert_eq!(all.finished(1300), [(vec![2, 3], 0), (vec![0, 1, 2, 3, 4], 2)]);
+        // A later span that is no root changes nothing.
+        all.add_named(3, false, Some(child.clone()), 1400);
+        assert_eq!(of(&all, 1), of(&all, 3));
+        assert_eq!((all.conversations.open(), all.conversations.split()), (1, 0));
+        // Joined by its root when it was judged already.
+        all.add_named(4, false, Some(session_of_span("c", 7)), 1500);
+        assert_eq!(all.finished(2200).len(), 2);
+        all.add_named(4, true, Some(root), 2300);
+        assert_eq!((of(&all, 4), all.conversations.split()), (of(&all, 1), 1));
     }
 }

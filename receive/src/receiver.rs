@@ -12,9 +12,9 @@ use std::{
 };
 
 use evaluator_host::{
-    conversation::{Conversation, GroupBy, group, session_of},
+    conversation::{Conversation, GroupBy, group},
     process::Cancellation,
-    report::{ConversationReport, Report},
+    report::{ConversationReport, JUDGED_AGAIN, Report},
     run::{Arrival, ConversationStream, Extractor, Request, RunEvent, Runner},
     trace::{FileTraces, Trace, TraceFormats, load_text},
 };
@@ -23,13 +23,11 @@ use tokio::{sync::mpsc, task::spawn_blocking, time::sleep_until};
 
 use crate::{
     file::{self, FileError, Shared, TraceFile},
-    lines::{Line, Lines, parse},
+    lines::{Lines, parse},
     open::{Conversations, Finished, Next, Rules},
+    otlp,
     routes::{App, Remark, router},
 };
-
-/// Warning of a conversation that was judged before its last spans came.
-const AGAIN: &str = "judged again, because spans came after it had been judged";
 
 /// A receiver that was not started.
 #[derive(Debug)]
@@ -73,14 +71,8 @@ impl Receiver {
     /// The file cannot be used.
     pub fn open(path: &Path, rules: Rules) -> Result<Self, FileError> {
         let read = |text: &str| {
-            let request = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            let Lines { mut lines, rejected } =
-                Lines::of(request).map_err(|error| error.to_string())?;
-            if rejected > 0 {
-                return Err("a span has no ids".to_owned());
-            }
-            lines.iter_mut().try_for_each(|line| name(line, rules))?;
-            Ok(lines)
+            let read = Lines::of(otlp::from_json(text.as_bytes())?, rules.by_session)?;
+            read.reason.map_or(Ok(read.lines), Err)
         };
         let (file, cut_off) = TraceFile::open(path, Conversations::new(rules), &read)?;
         let system = |error| FileError::System { file: path.to_owned(), error };
@@ -102,8 +94,7 @@ impl Receiver {
             on_remark(Remark::CutOff(cut_off));
         }
         let shared = Arc::clone(&file.shared);
-        let sessions = Arc::new(move |line: &mut Line| name(line, rules));
-        let app = App::new(file, Arc::clone(server.settings()), sessions, on_remark);
+        let app = App::new(file, Arc::clone(server.settings()), rules.by_session, on_remark);
         let app = Arc::new(app);
         let extractor = Extractor::new(runner, &request.config);
         let loader =
@@ -133,17 +124,6 @@ impl Receiver {
         }
         Received { report, open, split, again, ended }
     }
-}
-
-/// Reads the name of the session of a line, if conversations are sessions.
-fn name(line: &mut Line, rules: Rules) -> Result<(), String> {
-    if rules.by_session {
-        let text = str::from_utf8(&line.text).map_err(|error| error.to_string())?;
-        let loaded = load_text(text, Path::new("-"), &TraceFormats::default());
-        let FileTraces { traces, .. } = loaded.map_err(|error| error.to_string())?;
-        line.session = traces.first().and_then(session_of);
-    }
-    Ok(())
 }
 
 /// Loads conversations as they are finished, and hands them to the run. Returns the number of those that were judged again.
@@ -234,7 +214,7 @@ impl Loader {
         }
         let mut conversation = self.extractor.conversation(&loaded.traces);
         if is_known {
-            conversation.warnings.push(AGAIN.to_owned());
+            conversation.warnings.push(JUDGED_AGAIN.to_owned());
             conversation.warnings.sort_unstable();
         }
         Ok(Some(conversation))

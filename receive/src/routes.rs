@@ -17,8 +17,8 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{
     file::{Refused, TraceFile},
-    lines::{Line, Lines},
-    otlp::{self, PartialSuccess, RpcStatus},
+    lines::Lines,
+    otlp::{self, OfResource, PartialSuccess, RpcStatus},
 };
 
 /// Requests whose bodies are in memory at the same time.
@@ -30,17 +30,14 @@ const GRPC: &str =
 /// `UNIMPLEMENTED` of gRPC.
 const UNIMPLEMENTED: HeaderValue = HeaderValue::from_static("12");
 
-/// Reads the names of sessions of lines.
-pub(crate) type Sessions = dyn Fn(&mut Line) -> Result<(), String> + Send + Sync;
-
 /// Something that the operator should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
     /// A request was refused. Has the status and the message.
     Refused(u16, String),
-    /// Spans of a request were rejected, because their ids are not ids. Has their number.
-    Rejected(usize),
+    /// Spans of a request were rejected, and the others accepted. Has their number, and the reason for the first.
+    Rejected(usize, String),
     /// Spans came after their conversation was judged, which is judged again. Has its trace id.
     Late(String),
     /// Bytes at the end of the trace file were removed, which are a line that was cut off.
@@ -50,7 +47,8 @@ pub enum Remark {
 pub(crate) struct App {
     pub(crate) file: TraceFile,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) sessions: Arc<Sessions>,
+    /// Whether names of sessions are read.
+    by_session: bool,
     pub(crate) on_remark: Box<dyn Fn(Remark) + Send + Sync>,
     places: Semaphore,
 }
@@ -59,11 +57,11 @@ impl App {
     pub(crate) fn new(
         file: TraceFile,
         settings: Arc<Settings>,
-        sessions: Arc<Sessions>,
+        by_session: bool,
         on_remark: Box<dyn Fn(Remark) + Send + Sync>,
     ) -> Self {
         let places = Semaphore::new(PLACES);
-        Self { file, settings, sessions, on_remark, places }
+        Self { file, settings, by_session, on_remark, places }
     }
 }
 
@@ -157,10 +155,10 @@ impl Format {
         response
     }
 
-    fn decode(self, body: &[u8]) -> Result<otlp::Request, String> {
+    fn decode(self, body: &[u8]) -> Result<Vec<OfResource>, String> {
         match self {
-            Self::Json => serde_json::from_slice(body).map_err(|error| error.to_string()),
-            Self::Protobuf => otlp::Request::decode(body).map_err(|error| error.to_string()),
+            Self::Json => otlp::from_json(body),
+            Self::Protobuf => otlp::from_protobuf(body),
         }
     }
 }
@@ -181,12 +179,9 @@ async fn traces(State(app): State<Arc<App>>, request: Request) -> Response {
         return fault.refuse(request).await;
     };
     match accept(&app, format, request).await {
-        Ok(0) => format.answer(StatusCode::OK, &otlp::Response { partial_success: None }),
-        Ok(rejected) => {
-            (app.on_remark)(Remark::Rejected(rejected));
-            let error_message =
-                "a trace id has 32 hexadecimal digits, a span id 16, and neither is zero"
-                    .to_owned();
+        Ok(None) => format.answer(StatusCode::OK, &otlp::Response { partial_success: None }),
+        Ok(Some((rejected, error_message))) => {
+            (app.on_remark)(Remark::Rejected(rejected, error_message.clone()));
             let rejected_spans = i64::try_from(rejected).unwrap_or(i64::MAX);
             let partial_success = Some(PartialSuccess { rejected_spans, error_message });
             format.answer(StatusCode::OK, &otlp::Response { partial_success })
@@ -198,12 +193,12 @@ async fn traces(State(app): State<Arc<App>>, request: Request) -> Response {
     }
 }
 
-/// Writes the spans of a request. Returns the number of those that were rejected.
+/// Writes the spans of a request. Returns the number of those that were rejected, if there are any, and the reason for the first.
 async fn accept(
     app: &Arc<App>,
     format: Format,
     request: Request,
-) -> Result<usize, (StatusCode, String)> {
+) -> Result<Option<(usize, String)>, (StatusCode, String)> {
     let busy = || {
         let message = "too many requests are being read; try again later";
         (StatusCode::SERVICE_UNAVAILABLE, message.to_owned())
@@ -214,7 +209,7 @@ async fn accept(
     let (head, body) = request.into_parts();
     let body = read_encoded_body(&head.headers, body, &app.settings).await;
     let body = body.map_err(|(fault, _)| (fault.status, fault.message))?;
-    let (limit, sessions) = (app.settings.body_limit, Arc::clone(&app.sessions));
+    let (limit, by_session) = (app.settings.body_limit, app.by_session);
     let reading = spawn_blocking(move || {
         let body = decompressed(&head.headers, body, limit)?;
         let not_otlp = |error: String| {
@@ -225,14 +220,12 @@ async fn accept(
         };
         let request = format.decode(&body).map_err(not_otlp)?;
         drop(body);
-        let mut lines = Lines::of(request).map_err(|error| not_otlp(error.to_string()))?;
-        lines.lines.iter_mut().try_for_each(|line| sessions(line)).map_err(not_otlp)?;
-        Ok(lines)
+        Lines::of(request, by_session).map_err(not_otlp)
     });
     let panicked = |error: tokio::task::JoinError| {
         (StatusCode::INTERNAL_SERVER_ERROR, format!("reading the request failed: {error}"))
     };
-    let Lines { lines, rejected } = reading.await.map_err(panicked)??;
+    let Lines { lines, rejected, reason } = reading.await.map_err(panicked)??;
     if !lines.is_empty() {
         app.file.append(lines).await.map_err(|refused| {
             let message = match refused {
@@ -242,7 +235,7 @@ async fn accept(
             (StatusCode::SERVICE_UNAVAILABLE, message)
         })?;
     }
-    Ok(rejected)
+    Ok(reason.map(|reason| (rejected, reason)))
 }
 
 /// Returns a body without its compression.

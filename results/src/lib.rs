@@ -91,6 +91,7 @@ pub use model::{
 pub use noise::{Disagreeing, EvaluatorNoise, VarianceShares};
 pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
+pub use run_warnings::JUDGED_AGAIN;
 pub use slices::RECORDED_ATTRIBUTES;
 pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};

@@ -5,6 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{ConversationReport, EvaluationReport};
 
+/// Warning of a conversation that was judged before its last spans came.
+pub const JUDGED_AGAIN: &str = "judged again, because spans came after it had been judged";
+
 /// Place of a conversation in the order of the report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -39,6 +42,7 @@ pub(super) struct RunWarnings {
     conversations: usize,
     copied_spans: usize,
     copies: Found,
+    again: Found,
     without_case: usize,
     several_cases: Found,
     without_cluster: usize,
@@ -87,6 +91,9 @@ impl RunWarnings {
             self.copied_spans = self.copied_spans.saturating_add(conversation.dropped_copies);
             self.copies.add(place, trace_id);
         }
+        if conversation.warnings.iter().any(|warning| warning == JUDGED_AGAIN) {
+            self.again.add(place, trace_id);
+        }
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {
             let is_doubtful = |it: &EvaluationReport| {
                 let asks_models = it.each_repeat().any(|it| it.target_proxy.is_some());
@@ -123,6 +130,13 @@ impl RunWarnings {
             let spans = counted(self.copied_spans, "span");
             sentences.push(format!(
                 "{spans} dropped as exact copies of others in {conversations} (first in trace {first})"
+            ));
+        }
+        if let Some((conversations, first)) = self.again.shown() {
+            let (were, they) =
+                if self.again.conversations == 1 { ("was", "it") } else { ("were", "they") };
+            sentences.push(format!(
+                "{conversations} {were} judged again, because spans came after {they} had been judged (first in trace {first})"
             ));
         }
         for (attribute, option, without, several, what) in [

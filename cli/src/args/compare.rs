@@ -7,6 +7,7 @@ use evaluator_host::report::{ComparisonSettings, run_file::ChangeKind};
 
 use super::{
     gates::confidence,
+    parts::PartArgs,
     values::{ResultOutput, existing, name, result_output, writable},
 };
 
@@ -14,12 +15,17 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is ask
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Run file (.evalrun) that is compared with, or a result of promptfoo or Inspect in JSON
+    /// Run file (.evalrun) that is compared with, or a result of promptfoo or Inspect in JSON. Parts of a run are joined by `cat`
     #[arg(value_name = "BASE", value_parser = existing)]
     pub(crate) base: PathBuf,
     /// Run file of the new version
     #[arg(value_name = "NEW", value_parser = existing)]
     pub(crate) new: PathBuf,
+    /// Further files, which are refused with what to do
+    #[arg(hide = true)]
+    pub(crate) more: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) parts: PartArgs,
     #[command(flatten)]
     pub(crate) claims: ClaimArgs,
     /// Confidence of intervals, between 0 and 1 (default: 0.95)

@@ -5,7 +5,7 @@ use std::{panic, path::Path, thread};
 use evaluator_host::{
     json,
     report::{
-        Comparison, Report,
+        Comparison, Partial, Report,
         run_file::{self, Differences, ReadOptions, RunFileError},
     },
     verdict::Standing,
@@ -22,8 +22,13 @@ const COMPARISON: Written = Written("comparison");
 /// Compares two runs. Returns the exit code.
 pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     let files = args.output.iter().filter_map(|output| output.file.as_ref());
+    if !args.more.is_empty() {
+        return Err(unusable(
+            "two files are compared; join the parts of each run first, in any order: `cat PART.. >RUN`",
+        ));
+    }
     COMPARISON.begin(files, &[&args.base, &args.new])?;
-    let (base, new) = read(args);
+    let (base, new) = read(args)?;
     let (base, new) = (whole(&args.base, base)?, whole(&args.new, new)?);
     ensure_recorded(&new, &args.by, "the new run")?;
     let mut differences = Differences::default();
@@ -58,30 +63,52 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     Ok(code)
 }
 
-type Read = Result<Report, RunFileError>;
+/// A run, and whether what is known about parts of `pipe` is about it.
+type Read = Result<(Report, bool), RunFileError>;
 
 /// Reads both runs at the same time.
-fn read(args: &CompareArgs) -> (Read, Read) {
-    let read = |file: &Path, by: &[String]| {
-        let options = ReadOptions { by: by.to_vec(), ..ReadOptions::default() };
-        run_file::read_parts(&[file.to_owned()], &options)
+fn read(args: &CompareArgs) -> Result<(Report, Report), u8> {
+    let options = args.parts.options(&[]).map_err(unusable)?;
+    let read = |file: &Path, by: &[String]| -> Read {
+        let files = [file.to_owned()];
+        let options = ReadOptions { by: by.to_vec(), ..options.clone() };
+        match run_file::read_parts(&files, &options) {
+            // The other one may consist of parts of filters.
+            Err(RunFileError::NotOfFilters) => {
+                let options = ReadOptions { expect: None, golden: None, ..options };
+                Ok((run_file::read_parts(&files, &options)?, false))
+            }
+            read => Ok((read?, true)),
+        }
     };
-    thread::scope(|scope| {
+    let (base, new) = thread::scope(|scope| {
         let base = scope.spawn(|| read(&args.base, &[]));
         let new = read(&args.new, &args.by);
         (base.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), new)
-    })
+    });
+    let ((base, of_base), (new, of_new)) = (base.map_err(unusable)?, new.map_err(unusable)?);
+    if !of_base && !of_new {
+        return Err(unusable(RunFileError::NotOfFilters));
+    }
+    Ok((base, new))
 }
 
 /// Returns a run that ended.
-fn whole(file: &Path, report: Read) -> Result<Report, u8> {
-    let report = report.map_err(unusable)?;
+fn whole(file: &Path, report: Report) -> Result<Report, u8> {
+    let name = file.display();
+    report.remarks.iter().for_each(|remark| render::note(&format!("{name}: {remark}")));
+    if report.is_unchecked {
+        render::warning(&format!("{name}: parts that are missing are not noticed (--expect any)"));
+    }
     match report.partial {
         None => Ok(report),
+        Some(partial @ Partial::Incomplete) => {
+            let errors = report.errors.join("; ");
+            Err(unusable(format!("{name} is not compared, because {partial}: {errors}")))
+        }
         Some(partial) => {
-            let file = file.display();
             let resume = "finish it with `run --resume`";
-            Err(unusable(format!("{file} is not compared, because {partial}; {resume}")))
+            Err(unusable(format!("{name} is not compared, because {partial}; {resume}")))
         }
     }
 }

@@ -121,10 +121,10 @@ fn remark(remark: Remark) {
                 "a request was refused ({status}): {message}"
             )));
         }
-        Remark::Rejected(spans) => render::warning(&format!(
-            "{} rejected: a trace id has 32 hexadecimal digits, a span id 16, and neither is zero",
+        Remark::Rejected(spans, reason) => render::warning(&render::one_line(&format!(
+            "{} rejected: {reason}",
             render::counted(spans as u64, "span")
-        )),
+        ))),
         Remark::Late(trace_id) => render::warning(&format!(
             "spans of trace {trace_id} came after it was judged; it is judged again"
         )),

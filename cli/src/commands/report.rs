@@ -9,13 +9,11 @@ use std::{
 use evaluator_host::{
     config::OutputFormat,
     document::did_you_mean,
-    eval_set::EvalSet,
     files::{WriteOptions, atomic_write, is_replaced},
     report::{
         Gate, GateResult, Partial, Report, RunningGate, Undecided,
-        run_file::{self, Expect, ReadOptions},
+        run_file::{self, Expect},
     },
-    run::expected_cases,
 };
 
 use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
@@ -39,7 +37,7 @@ const NO_REPORT: &str =
 /// Reports saved runs.
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    let inputs = args.runs.iter().chain(&args.baseline.baseline).chain(&args.eval_set);
+    let inputs = args.runs.iter().chain(&args.baseline.baseline).chain(&args.parts.eval_set);
     begin(&outputs, inputs, [])?;
     let updated = args.baseline.baseline.as_deref().filter(|_| args.baseline.update_baseline);
     if let Some(file) = updated.filter(|file| args.runs.iter().any(|run| is_same_file(run, file))) {
@@ -48,7 +46,7 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
             "{file} is a run that this command reports, and --update-baseline would replace it by less; name another baseline"
         )));
     }
-    if updated.is_some() && matches!(args.expect, Some(Expect::Any)) {
+    if updated.is_some() && args.parts.expect == Some(Expect::Any) {
         return Err(unusable(
             "--expect any does not notice parts that are missing, so its report is no baseline: name the number of lines that were \
              sent with --expect N, or leave out --update-baseline",
@@ -56,13 +54,7 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     }
     let confidence = args.gates.confidence;
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
-    let golden = args.eval_set.as_deref().map(EvalSet::load).transpose().map_err(unusable)?;
-    let options = ReadOptions {
-        are_parts: args.parts,
-        by: args.by.clone(),
-        expect: args.expect,
-        golden: golden.as_ref().map(expected_cases),
-    };
+    let options = args.parts.options(&args.by).map_err(unusable)?;
     let mut report = run_file::read_parts(&args.runs, &options).map_err(unusable)?;
     report.remarks.iter().for_each(|remark| render::note(remark));
     let given = args.gates.gates.clone();

@@ -26,7 +26,9 @@ const STEM: usize = 100;
 
 /// Writes the page of a run, prints its path, and opens it where there is a display.
 pub(super) fn view(args: &ViewArgs) -> Result<u8, u8> {
-    let report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
+    let options = args.parts.options(&[]).map_err(unusable)?;
+    let report = run_file::read_parts(&args.runs, &options).map_err(unusable)?;
+    report.remarks.iter().for_each(|remark| render::note(remark));
     let failed = |file: &Path, error: &dyn std::fmt::Display| {
         broken(format!("cannot write the page to {}: {error}", file.display()))
     };

@@ -12,7 +12,7 @@ use std::{
 };
 
 use evaluator_test_support::{
-    processes::{MARK_VARIABLE, Mark, signal, wait_for_line},
+    processes::{MARK_VARIABLE, Mark, signal, wait_for_line, wait_until},
     program::run_with_input,
 };
 use serde_json::{Value, json};
@@ -416,6 +416,72 @@ fn it_works_in_an_empty_environment() {
     let ran = run_with_input(command.env_clear(), line(1)).exits(0);
     assert_eq!(kinds(&ran.stdout), ["header", "1", "end"]);
     assert_eq!(records(&ran.stdout)[2]["tally"]["failed"], 1, "{}", ran.stdout);
+}
+
+/// A model that notes each question, and answers the first two at once, others when there is a file `go`.
+const MODEL: &str = r#"prompt=$(cat); echo asked >>asked
+case $prompt in
+    *"Is it 1?"* | *"Is it 2?"*) ;;
+    *) while [ ! -e go ]; do sleep 0.01; done ;;
+esac
+cat <<'END'
+{"text": "{\"reasoning\": \"r\", \"score\": 0.75}"}
+END"#;
+
+#[test]
+fn what_was_paid_for_is_not_paid_for_again_by_tasks_of_one_machine() {
+    let directory = Directory::new();
+    directory.script("model", MODEL);
+    let judge = "criteria: It is kind., judge: {model: 'command:model', samples: 1}";
+    directory.file("c.yaml", format!("evaluators:\n- {{name: j, type: llm_judge, {judge}}}\n"));
+    let lines = |numbers: std::ops::RangeInclusive<u64>| -> String {
+        let line =
+            |number| format!("{}\n", json!([span(number, None, &format!("Is it {number}?"))]));
+        numbers.map(line).collect()
+    };
+    let text = |file: &str| fs::read_to_string(directory.join(file)).unwrap_or_default();
+    let (asked, answered) = (|| text("asked").lines().count(), || text("c.jsonl").lines().count());
+    let cassette = ["--judge-cassette", "c.jsonl", "--judge-mode", "auto"];
+    let options = [&["--group-by", "trace"][..], &cassette].concat();
+    let start = |input: &str| {
+        let mut command = directory.command(&[&["pipe", "-c", "c.yaml"], &options[..]].concat());
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child
+    };
+    let child = start(&lines(1..=5));
+    wait_until("two answers and a question", || answered() == 2 && asked() > 2);
+    assert!(signal("KILL", &child.id().to_string()));
+    finish(child);
+    let lost = asked();
+    directory.file("go", "");
+    // Only what was not answered is asked again.
+    let first = pipe(&directory, &options, &lines(1..=5)).exits(0);
+    assert_eq!(asked(), lost + 3);
+    let judges = records(&first.stdout).pop().unwrap()["report"]["judges"].clone();
+    assert_eq!((&judges["calls"], &judges["replayed"]), (&json!(5), &json!(2)));
+    // Two at a time.
+    let [second, third] = [lines(6..=9), lines(10..=12)].map(|input| start(&input));
+    let (second, third) = (finish(second).exits(0), finish(third).exits(0));
+    assert_eq!((asked(), answered()), (lost + 3 + 7, 12));
+    for (file, part) in [("1.evalrun", first), ("2.evalrun", second), ("3.evalrun", third)] {
+        directory.file(file, part.stdout);
+    }
+    let report =
+        |args: &[&str]| directory.evaluator(&[&["report", "-o", "summary"], args].concat());
+    report(&["1.evalrun", "2.evalrun", "3.evalrun", "--expect", "12"])
+        .exits(0)
+        .says("judges: 12 calls (16 % replayed)");
+    directory.file("all.jsonl", lines(1..=12));
+    for shard in ["1/2", "2/2"] {
+        let file = format!("shard-{}.evalrun", &shard[..1]);
+        let own = ["all.jsonl", "-c", "c.yaml", "--shard", shard, "--save-run", &file];
+        directory.run(&[&own[..], &options].concat()).exits(0);
+    }
+    assert_eq!(asked(), lost + 3 + 7);
+    report(&["shard-1.evalrun", "shard-2.evalrun"])
+        .exits(0)
+        .says("judges: 12 calls (100 % replayed)");
 }
 
 /// Numbers that look random, the same in each run of the tests.

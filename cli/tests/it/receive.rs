@@ -221,6 +221,80 @@ fn traces_of_a_session_are_one_conversation() {
 }
 
 #[test]
+fn the_session_of_a_root_counts_even_if_a_child_came_before_with_another() {
+    let directory = directory();
+    let more = ["--group-by", "conversation", "--idle-for", "1s"];
+    let mut server = start(&directory, &more);
+    let in_session = |mut span: Value, name: &str| {
+        let session = json!({"key": "session.id", "value": {"stringValue": name}});
+        span["attributes"].as_array_mut().unwrap().push(session);
+        span
+    };
+    post(&server, &[in_session(span(1, 2, Some(1)), "child")]).is(200);
+    post(&server, &[in_session(span(1, 1, None), "root"), in_session(span(2, 3, None), "root")])
+        .is(200);
+    post(&server, &[in_session(span(3, 3, None), "child")]).is(200);
+    wait_until_asked(&directory, 2);
+    stop(&mut server);
+    let received = judged(&directory);
+    assert_eq!(received, ids([1, 3]));
+    // As in the run over the file, which has nothing to ask.
+    let args = ["t.jsonl", "-c", "c.yaml", "--group-by", "conversation", "--save-run", "r.evalrun"];
+    directory.run(&[&args[..], &["--resume"]].concat()).exits(0);
+    assert_eq!((judged(&directory), asked(&directory)), (received, 2));
+}
+
+#[test]
+fn a_span_that_is_nested_too_deep_is_rejected_and_the_others_are_judged() {
+    let directory = directory();
+    let mut server = start(&directory, &[]);
+    let (open, close) = (r#"{"arrayValue":{"values":["#, "]}}");
+    let value = format!("{}{{}}{}", open.repeat(1000), close.repeat(1000));
+    let mut deep = span(1, 2, Some(1)).to_string();
+    deep.truncate(deep.len() - 1);
+    deep += &format!(r#","attributes2":{value}}}"#);
+    let body = format!(
+        r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{deep},{}]}}]}}]}}"#,
+        span(1, 1, None)
+    );
+    let answer = server.send("/v1/traces", &[JSON], body.as_bytes()).is(200).json();
+    assert_eq!(answer["partialSuccess"]["rejectedSpans"], "1");
+    let reason = answer["partialSuccess"]["errorMessage"].as_str().unwrap();
+    assert!(reason.contains("nested deeper than 1000 levels"), "{reason}");
+    server.says("1 span rejected: ");
+    wait_until_asked(&directory, 1);
+    stop(&mut server);
+    assert_eq!(judged(&directory), ids([1]));
+}
+
+#[test]
+fn the_report_says_how_many_were_judged_again_and_counts_their_results_once() {
+    let directory = directory();
+    let mut server = start(&directory, &[]);
+    post(&server, &[span(1, 1, None), span(2, 1, None)]).is(200);
+    wait_until_asked(&directory, 2);
+    stop(&mut server);
+    // Results of the earlier receiver, one of them for the spans before and after the late one, which no evaluator sees.
+    let mut server = start(&directory, &[]);
+    wait_until("saved results", || {
+        directory.read("r.evalrun").matches("\"kind\":\"conversation\"").count() == 2
+    });
+    let mut late = span(1, 2, Some(1));
+    late["attributes"] = json!([]);
+    late["name"] = json!("GET /");
+    post(&server, &[late]).is(200);
+    server.says("it is judged again");
+    stop(&mut server);
+    assert_eq!(asked(&directory), 2);
+    let ran = report(&directory).exits(0).says("2 of 2 results from an earlier run");
+    let warning = format!(
+        "1 conversation was judged again, because spans came after it had been judged (first in trace {:032x})",
+        1
+    );
+    assert_eq!(ran.json()["warnings"], json!([warning]));
+}
+
+#[test]
 fn what_is_not_accepted_has_its_status_and_is_not_written() {
     let directory = directory();
     let mut server = start(&directory, &["--max-body", "1"]);
@@ -235,6 +309,8 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
     for (path, headers, body, status, says) in [
         ("/v1/traces", &[JSON][..], &b"{"[..], 400, "not an OTLP request for traces"),
         ("/v1/traces", &[JSON], b"[]", 400, "not an OTLP request for traces"),
+        ("/v1/traces", &[JSON], b"[[]]", 400, "not an OTLP request for traces"),
+        ("/v1/traces", &[JSON], b"{\"resourceSpans\": [[]]}", 400, "expected an object"),
         ("/v1/traces", &[JSON], b"{\"resourceSpans\": 5}", 400, "not an OTLP request for traces"),
         ("/v1/traces", &[JSON], b"{\"data\": []}", 400, "missing field `resourceSpans`"),
         ("/v1/traces", &[PROTOBUF], good.as_bytes(), 400, "not an OTLP request for traces"),
@@ -269,6 +345,7 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
     assert_eq!(directory.read("t.jsonl"), "");
     // An empty request, spans without ids among others, and a compressed request are accepted.
     assert_eq!(server.send("/v1/traces", &[PROTOBUF], b"").is(200).body, "");
+    assert_eq!(server.send("/v1/traces", &[JSON], b"{}").is(200).json(), json!({}));
     let mut nameless = span(2, 1, None);
     nameless["spanId"] = json!("");
     let body = gzip(document(&[nameless, span(1, 1, None)]).as_bytes());

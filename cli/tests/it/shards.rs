@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     run_file::sealed,
-    support::{Directory, Ran, all_output_formats, eval_set, trace},
+    support::{Directory, Ran, all_output_formats, eval_set, finish, has, trace},
 };
 
 /// A trace of one turn in a file of lines.
@@ -399,8 +399,8 @@ fn parts_of_other_runs_are_refused_with_the_first_difference() {
     shard("inputs.evalrun", "2/2", &[]);
     for (other, reason) in [
         ("2-of-3.evalrun", "one is a shard of 2, the other of 3"),
-        ("gate.evalrun", "their gates differ"),
-        ("rate.evalrun", "`settings.max_error_rate` is 0.0 in the first and 0.5 in the second"),
+        ("gate.evalrun", "their gates differ: `scores: mean >= 0.1` is only in the second"),
+        ("rate.evalrun", "`max_error_rate` is 0.0 in the first and 0.5 in the second"),
         ("whole.evalrun", "the first is a shard, the second is a whole run"),
         ("timeout.evalrun", "`evaluators.breaks.settings.timeout` is \""),
         ("inputs.evalrun", "they are shards of other traces"),
@@ -408,6 +408,114 @@ fn parts_of_other_runs_are_refused_with_the_first_difference() {
         refused(&directory, &["1.evalrun", other], reason);
     }
     refused(&directory, &["1.evalrun", "--expect", "3"], "--expect and --eval-set are about parts");
+}
+
+/// Changes the first line of this kind in a run file, which has a valid checksum again.
+fn forged(text: &str, kind: &str, change: impl Fn(&mut Value)) -> String {
+    let start = format!("\"kind\":\"{kind}\",");
+    let line = |line: &str| {
+        if !line.contains(&start) {
+            return format!("{line}\n");
+        }
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        record.as_object_mut().unwrap().retain(|key, _| key != "crc32" && key != "kind");
+        change(&mut record);
+        sealed(&format!("{start}{}", record.to_string().strip_prefix('{').unwrap()))
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn parts_with_the_plan_of_others_and_other_policies_are_refused() {
+    let directory = traps();
+    let files = shards(&directory, 2, &["--gate", "scores: mean >= 0.1"]);
+    let second = directory.read(&files[1]);
+    for (key, value, reason) in [
+        ("settings", json!(0.5), "`settings.max_error_rate` is 0.0 in the first and 0.5 in"),
+        ("report", json!(0.5), "`max_error_rate` is 0.0 in the first and 0.5 in the second"),
+    ] {
+        let text =
+            forged(&second, "header", |header| header[key]["max_error_rate"] = value.clone());
+        directory.file("forged.evalrun", text);
+        refused(&directory, &[&files[0], "forged.evalrun"], reason);
+    }
+    let text = forged(&second, "header", |header| header["gates"] = json!([]));
+    directory.file("forged.evalrun", text);
+    let reason = "their gates differ: `scores: mean >= 0.1` is only in the first";
+    refused(&directory, &[&files[0], "forged.evalrun"], reason);
+    // The last line decides in a report.
+    let text = forged(&second, "end", |end| end["report"]["max_error_rate"] = json!(1.0));
+    directory.file("forged.evalrun", text);
+    let reason = "forged.evalrun: its last line has other policies than its first one";
+    broken(&directory, &[&files[0], "forged.evalrun"], reason);
+}
+
+#[test]
+fn errors_of_the_input_name_their_file_and_are_in_the_order_of_their_lines() {
+    let (directory, run) = whole(&[]);
+    let part = filtered(&run, &[0], 3);
+    // Equal but for their lines, so that nothing else tells them apart.
+    directory.file("b.evalrun", &part);
+    directory.file("a.evalrun", filtered(&run, &[1], 2));
+    let expected = ["a.evalrun, line 3", "a.evalrun, line 4", "b.evalrun, line 3"];
+    let expected = expected.into_iter().chain(["b.evalrun, line 4", "b.evalrun, line 5"]);
+    let expected: Vec<String> = expected
+        .map(|place| {
+            let line = place[place.len() - 1..].parse::<usize>().unwrap() - 1;
+            format!("{place}: line {line} (byte 0) of the input cannot be used (unreadable_line): it is not JSON")
+        })
+        .collect();
+    for files in [["a.evalrun", "b.evalrun"], ["b.evalrun", "a.evalrun"]] {
+        let json = broken(&directory, &[&files[..], &["--expect", "7"]].concat(), "");
+        // The first one is about a file of the run.
+        assert_eq!(json["errors"].as_array().unwrap()[1..], expected);
+    }
+    // Of equal parts, the first one is named.
+    directory.file("c.evalrun", &part);
+    let args = ["c.evalrun", "b.evalrun", "a.evalrun", "--expect", "7"];
+    assert_eq!(broken(&directory, &args, "")["errors"].as_array().unwrap()[1..], expected);
+}
+
+#[test]
+fn parts_are_compared_and_shown_as_they_are_reported() {
+    let (directory, run) = whole(&[]);
+    let all: Vec<usize> = (0..run.conversations.len()).collect();
+    let count = all.len().to_string();
+    directory.file("a.evalrun", filtered(&run, &all[..3], 0));
+    directory.file("b.evalrun", filtered(&run, &all[3..], 0));
+    directory.file("joined.evalrun", directory.read("a.evalrun") + &directory.read("b.evalrun"));
+    let compare = |args: &[&str]| directory.evaluator(&[&["compare", "-o", "json"], args].concat());
+    compare(&["joined.evalrun", "a.evalrun", "b.evalrun"])
+        .exits(2)
+        .says("join the parts of each run first, in any order: `cat PART.. >RUN`");
+    compare(&["joined.evalrun", "whole.evalrun"])
+        .exits(2)
+        .says("joined.evalrun is not compared, because parts of the run are missing, or not known to be all")
+        .says("with --expect N");
+    for files in [["joined.evalrun", "whole.evalrun"], ["joined.evalrun", "joined.evalrun"]] {
+        // A trap of the run breaks in both.
+        let ran = compare(&[&files[..], &["--expect", &count]].concat()).exits(3);
+        assert!(ran.stderr.contains("joined.evalrun is a run in which something broke"));
+        let compared = ran.json();
+        assert!(compared.is_object(), "{compared}");
+    }
+    let any = compare(&["joined.evalrun", "whole.evalrun", "--expect", "any"]).exits(3);
+    any.says("joined.evalrun: parts that are missing are not noticed (--expect any)");
+    compare(&["whole.evalrun", "whole.evalrun", "--expect", "3"])
+        .exits(2)
+        .says("--expect and --eval-set are about parts that `pipe` wrote");
+    let shards = shards(&directory, 2, &[]);
+    directory
+        .file("shards.evalrun", shards.iter().map(|it| directory.read(it)).collect::<String>());
+    compare(&["shards.evalrun", "whole.evalrun"]).exits(3);
+    let page = |args: &[&str]| {
+        let mut command = directory.command(&[&["view"], args].concat());
+        command.env("EVALUATOR_CACHE_DIR", directory.join("cache")).env_remove("DISPLAY");
+        let ran = finish(command.env_remove("WAYLAND_DISPLAY").spawn().unwrap()).exits(0);
+        fs::read(ran.stdout.trim()).unwrap()
+    };
+    let known = page(&["a.evalrun", "b.evalrun", "--expect", &count]);
+    assert_ne!(page(&["a.evalrun", "b.evalrun"]), known);
 }
 
 #[test]
@@ -567,7 +675,17 @@ fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
     assert!(ids.is_sorted() && ids.len() == count, "{ids:?}");
     let any =
         report(&["--expect", "any"]).says("parts that are missing are not noticed (--expect any)");
-    assert_eq!(any.stdout, known.stdout);
+    let unchecked = "parts that are missing are not noticed, as --expect any asks for";
+    let mut expected = known.json();
+    expected["warnings"].as_array_mut().unwrap().push(unchecked.into());
+    let mut found = any.json();
+    found["warnings"].as_array_mut().unwrap().sort_by_key(|it| it.as_str() == Some(unchecked));
+    assert_eq!(found, expected);
+    for form in ["junit", "markdown", "github"] {
+        let args = ["report", "-o", form, "a.evalrun", "b.evalrun", "--expect", "any"];
+        let ran = directory.evaluator(&args);
+        assert!(ran.stdout.contains("not noticed, as --expect any asks for"), "{}", ran.stdout);
+    }
     let unknown = report(&[]).exits(3);
     assert!(
         unknown.json()["errors"].to_string().contains("it is not known whether parts are missing")
@@ -576,7 +694,11 @@ fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
         let expected = expected.to_string();
         let json = report(&["--expect", &expected]).exits(3).json();
         let reason = format!("the parts have read {count} lines, and {expected} were sent");
-        assert!(json["errors"].to_string().contains(&reason), "{}", json["errors"]);
+        let hint =
+            "equal parts count once: if lines of the input are equal, divide `sort -u` of it";
+        let errors = json["errors"].to_string();
+        assert!(errors.contains(&reason), "{errors}");
+        assert_eq!(errors.contains(hint), expected == (count + 1).to_string(), "{errors}");
     }
     // Parts of a job that was divided in another way overlap.
     directory.file("c.evalrun", filtered(&run, &all[2..], 0));
@@ -706,11 +828,18 @@ fn filters_without_input_change_nothing() {
     let (directory, run) = whole(&[]);
     let all: Vec<usize> = (0..run.conversations.len()).collect();
     directory.file("a.evalrun", filtered(&run, &all, 0));
-    let out = Written::default();
-    let mut writer = RunWriter::stream(Box::new(out.clone()));
-    writer.start(Header::default());
-    assert!(writer.finish(&mut Report::default()).is_none());
-    directory.file("empty.evalrun", out.0.lock().unwrap().clone());
+    let empty = |file: &str, change: &dyn Fn(&mut Report)| {
+        let out = Written::default();
+        let mut writer = RunWriter::stream(Box::new(out.clone()));
+        let mut policies = run.header.as_ref().unwrap().report.clone();
+        policies.errors.clear();
+        change(&mut policies);
+        writer.start(Header { report: policies.clone(), ..Header::default() });
+        assert!(writer.finish(&mut policies).is_none());
+        directory.file(file, out.0.lock().unwrap().clone());
+    };
+    empty("empty.evalrun", &|_| ());
+    empty("other.evalrun", &|report| report.max_error_rate = 1.0);
     let sent = all.len().to_string();
     let report = |files: &[&str]| {
         directory.evaluator(&[&["report", "-o", "json", "--expect", &sent], files].concat())
@@ -718,6 +847,10 @@ fn filters_without_input_change_nothing() {
     let expected = report(&["a.evalrun"]).stdout;
     assert_eq!(report(&["empty.evalrun", "a.evalrun", "empty.evalrun"]).stdout, expected);
     assert_eq!(report(&["a.evalrun", "empty.evalrun"]).stdout, expected);
+    for files in [["a.evalrun", "other.evalrun"], ["other.evalrun", "a.evalrun"]] {
+        report(&files).exits(2).says("`max_error_rate` is ");
+    }
+    report(&["empty.evalrun", "other.evalrun", "a.evalrun"]).exits(2).says("`max_error_rate` is ");
     directory
         .evaluator(&["report", "empty.evalrun", "--expect", "0"])
         .exits(1)
@@ -788,4 +921,30 @@ fn the_jobs_of_the_guide_are_red_without_one_of_the_shards() {
     fs::remove_file(directory.join("parts/part-2.evalrun")).unwrap();
     let ran = directory.sh(&step("report")).exits(3);
     assert!(ran.stdout.contains("shard 2/4 is missing"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_commands_for_gnu_parallel_of_the_guide_make_one_report() {
+    // It skips itself where the program is missing (Debian: `parallel`).
+    if !has("parallel") {
+        return;
+    }
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guides/beyond-one-machine.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let block = guide.split("```text\nparallel ").nth(1).unwrap().split("```").next().unwrap();
+    let block = format!("parallel {block}");
+    let [divide, report] = &block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
+    let program = format!("{} ", env!("CARGO_BIN_EXE_evaluator"));
+    let command = |line: &str| line.replace("evaluator ", &program).replace("50M", "2k");
+    let directory = Directory::new();
+    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.file("eval_config.yaml", "evaluators: [{name: check, type: code, path: ./check}]\n");
+    let lines = (0..20).map(|number| line(&format!("t{number}"), "x", &[], None));
+    directory.file("all.jsonl", lines.collect::<String>());
+    directory.sh(&command(divide)).exits(0);
+    assert!(directory.join("part-3.evalrun").exists(), "the input was divided");
+    directory.sh(&command(report)).exits(0).says("20 passed");
+    fs::remove_file(directory.join("part-2.evalrun")).unwrap();
+    let ran = directory.sh(&command(report)).exits(3);
+    assert!(ran.stdout.contains("and 20 were sent"), "{}", ran.stdout);
 }

@@ -405,6 +405,7 @@ impl Execution<'_, '_> {
             });
             self.positions.insert(task.id(), (number, position));
         }
+        self.writer.reuse(position, known.len());
         self.active
             .insert(number, Active { recording, bytes, session, evaluations, keys, missing });
         self.active_bytes += bytes;

@@ -5,18 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::{EvaluatorEntry, Header, part::Part};
+use crate::Report;
 
 /// The first difference between two parts; `None` if they are of one run.
 pub(super) fn difference(first: &Header, second: &Header) -> Option<String> {
-    if let Some(difference) = other_kind(first.part, second.part) {
+    if let Some(difference) = other_policies(first, second) {
         return Some(difference);
-    }
-    // No plan contains what decides about the run as a whole.
-    if first.gates != second.gates {
-        return Some("their gates differ".to_owned());
-    }
-    if first.report.inconclusive != second.report.inconclusive {
-        return Some("undecided gates do not mean the same in both".to_owned());
     }
     if first.seed.is_some() || second.seed.is_some() {
         // Which cases it has depends on their results, so no gate may count them with others.
@@ -24,17 +18,12 @@ pub(super) fn difference(first: &Header, second: &Header) -> Option<String> {
             "one of them ends as soon as its gates are decided (`until_decided`)".to_owned(),
         );
     }
-    let is_same_plan = first.plan.is_some() && first.plan == second.plan;
-    let differing = || {
-        let none = first.plan.is_none() && second.plan.is_none();
-        let of_plan = || ("plan".to_owned(), json!(first.plan), json!(second.plan));
-        differing("", &measured(first), &measured(second)).or_else(|| (!none).then(of_plan))
-    };
-    if !is_same_plan && let Some((path, first, second)) = differing() {
-        let shown =
-            |value: Value| if value.is_object() { "there".to_owned() } else { value.to_string() };
-        let (first, second) = (shown(first), shown(second));
-        return Some(format!("`{path}` is {first} in the first and {second} in the second"));
+    // A plan is only a digest of what it stands for, and a changed part may have that of another one.
+    let measured = differing("", &measured(first), &measured(second));
+    let of_plan = || ("plan".to_owned(), json!(first.plan), json!(second.plan));
+    let is_other_plan = first.plan != second.plan;
+    if let Some(found) = measured.or_else(|| is_other_plan.then(of_plan)) {
+        return Some(in_words(found));
     }
     let is_shard = matches!(first.part, Some(Part::Shard(_)));
     let inputs = |header: &Header| (header.inputs, header.conversations);
@@ -47,8 +36,43 @@ pub(super) fn difference(first: &Header, second: &Header) -> Option<String> {
     None
 }
 
+/// The first difference in what decides about the run as a whole: the kind of the parts, gates, and policies. No plan contains
+/// all of it, and the part of an empty stream has nothing else.
+pub(super) fn other_policies(first: &Header, second: &Header) -> Option<String> {
+    if let Some(difference) = other_kind(first.part, second.part) {
+        return Some(difference);
+    }
+    let only = |ours: &Header, others: &Header, which: &str| {
+        let gate = ours.gates.iter().find(|gate| !others.gates.contains(gate))?;
+        Some(format!("their gates differ: `{gate}` is only in the {which}"))
+    };
+    let gates = only(first, second, "first").or_else(|| only(second, first, "second"));
+    if gates.is_some() {
+        return gates;
+    }
+    if first.gates != second.gates {
+        return Some("their gates differ: they are not in the same order".to_owned());
+    }
+    differing("", &policies(&first.report), &policies(&second.report)).map(in_words)
+}
+
+/// What decides which results a run may have to pass, by the names of the keys in a configuration.
+pub(super) fn policies(report: &Report) -> Value {
+    json!({
+        "allow_unevaluated": report.allow_unevaluated, "inconclusive": report.inconclusive,
+        "max_error_rate": report.max_error_rate, "require_all_cases": report.require_all_cases,
+        "require_evaluated": report.require_evaluated, "required_share": report.required_share,
+    })
+}
+
+fn in_words((path, first, second): (String, Value, Value)) -> String {
+    let shown =
+        |value: Value| if value.is_object() { "there".to_owned() } else { value.to_string() };
+    format!("`{path}` is {} in the first and {} in the second", shown(first), shown(second))
+}
+
 /// The difference between two parts that are not of one kind.
-pub(super) fn other_kind(first: Option<Part>, second: Option<Part>) -> Option<String> {
+fn other_kind(first: Option<Part>, second: Option<Part>) -> Option<String> {
     let shown = |part: Option<Part>| match part {
         None => "a whole run",
         Some(Part::Shard(_)) => "a shard",

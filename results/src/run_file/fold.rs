@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     Damage, Header, RunFileError, Unusable,
-    alike::{Environments, difference, other_kind},
+    alike::{Environments, difference, other_policies},
     foreign,
     merge::{Identity, Merged, PartReport, add_attributes, merged},
     part::Part,
@@ -24,6 +24,9 @@ use crate::{Collector, ConversationReport, Partial, RECORDED_ATTRIBUTES, Report,
 
 /// Number of conversations with different records that are named.
 const NAMED: usize = 10;
+
+/// Warning of a report of parts that are not known to be all.
+const UNCHECKED: &str = "parts that are missing are not noticed, as --expect any asks for";
 
 /// How saved runs are read.
 #[derive(Clone, Debug, Default)]
@@ -115,11 +118,13 @@ struct Fold<'f> {
 
 #[derive(Default)]
 struct PartSet<'f> {
-    /// The first part, and its file.
+    /// The part that others are compared with, and its file.
     first: Option<(&'f PathBuf, Header)>,
+    /// Whether the first part is that of an empty stream, so that another one takes its place.
+    is_first_empty: bool,
     /// The header of the report, with the identity of its part.
     header: Option<(Identity, Header)>,
-    parts: Vec<PartReport>,
+    parts: Vec<PartReport<'f>>,
     environments: Environments,
     /// Where parts start, in order.
     starts: Vec<(Position, Identity)>,
@@ -252,7 +257,10 @@ impl<'f> Fold<'f> {
             set.is_incomplete |= !missing.is_empty();
             set.problems.extend(missing);
             if matches!(part, Some(Part::Pipe { .. })) {
-                report.is_unchecked = options.expect == Some(Expect::Any);
+                if options.expect == Some(Expect::Any) {
+                    report.is_unchecked = true;
+                    report.warnings.push(UNCHECKED.to_owned());
+                }
                 self.add_unrecorded(&mut report, header, options.golden.as_ref())?;
             } else if options.expect.is_some() || options.golden.is_some() {
                 return Err(RunFileError::NotOfFilters);
@@ -461,7 +469,7 @@ impl<'f> PartSet<'f> {
             self.superseded.extend(superseded(&mut found.rows[segment.first_row..]));
         }
         let position = (segment.store, segment.start);
-        let part = PartReport::new(&mut segment, self.parts.len());
+        let part = PartReport::new(&mut segment, file, self.parts.len());
         self.starts.push((position, part.identity));
         let mut own = segment.labels;
         own.extend(part.attributes().iter().cloned());
@@ -492,18 +500,22 @@ impl<'f> PartSet<'f> {
         are_parts: bool,
     ) -> Result<(), RunFileError> {
         let Some((first_file, first)) = &self.first else {
-            if !is_empty {
-                self.first = Some((file, header.clone()));
-            }
+            self.first = Some((file, header.clone()));
+            self.is_first_empty = is_empty;
             return Ok(());
         };
         let files = || [(*first_file).clone(), file.clone()];
-        let difference = match is_empty {
-            true => other_kind(first.part, header.part),
+        let difference = match is_empty || self.is_first_empty {
+            true => other_policies(first, header),
             false => difference(first, header),
         };
         if let Some(difference) = difference {
             return Err(RunFileError::Different { files: files(), difference });
+        }
+        if self.is_first_empty {
+            self.first = Some((file, header.clone()));
+            self.is_first_empty = is_empty;
+            return Ok(());
         }
         let is_same = first.inputs.is_some() && first.inputs == header.inputs;
         if first.part.is_none() && !is_same && !are_parts {
@@ -589,9 +601,15 @@ fn missing_lines(expect: Option<Expect>, read: u64, shared: usize) -> Option<Str
                  what is there with --expect any"
             )
         }),
-        Some(Expect::Lines(sent)) => Some(format!(
-            "the parts have read {read} lines, and {sent} were sent (--expect {sent})"
-        )),
+        Some(Expect::Lines(sent)) => {
+            let mut error =
+                format!("the parts have read {read} lines, and {sent} were sent (--expect {sent})");
+            if read < sent {
+                error += "; equal parts count once: if lines of the input are equal, divide `sort -u` of it, or accept what is there \
+                          with --expect any";
+            }
+            Some(error)
+        }
         None => Some(
             "it is not known whether parts are missing: name the number of lines that were sent with --expect N, or accept what is \
              there with --expect any"

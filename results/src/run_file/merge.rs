@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     mem,
+    path::Path,
 };
 
 use evaluator_traces::trace::UnusableParts;
@@ -30,19 +31,21 @@ pub(super) enum Identity {
 
 /// The report of a part without its conversations.
 #[derive(Debug)]
-pub(super) struct PartReport {
+pub(super) struct PartReport<'f> {
     pub(super) identity: Identity,
     is_ended: bool,
     report: Report,
     /// Number of errors and warnings from before the first evaluation: all parts have those.
     begun: [usize; 2],
     read: u64,
-    input_errors: Vec<InputError>,
+    file: &'f Path,
+    /// Each with the number of its line in the file.
+    input_errors: Vec<(usize, InputError)>,
 }
 
-impl PartReport {
+impl<'f> PartReport<'f> {
     /// Takes the report of a part; `place` is that of a whole run.
-    pub(super) fn new(segment: &mut Segment, place: usize) -> Self {
+    pub(super) fn new(segment: &mut Segment, file: &'f Path, place: usize) -> Self {
         let begun = &segment.header.report;
         let end = segment.end.take();
         let identity = match (segment.header.part, &end) {
@@ -63,6 +66,7 @@ impl PartReport {
             is_ended,
             report,
             read: read.unwrap_or_default(),
+            file,
             input_errors: mem::take(&mut segment.input_errors),
         }
     }
@@ -72,10 +76,13 @@ impl PartReport {
         &self.report.by
     }
 
-    /// What decides between two parts with one identity: a whole one counts, not one that was cancelled.
-    fn key(&self) -> (bool, bool, String) {
+    /// What decides between two parts with one identity: a whole one counts, not one that was cancelled. Its files and lines are
+    /// named in errors, so those of the first count.
+    fn key(&self) -> (bool, bool, String, &'f Path, Option<usize>) {
         let is_partial = self.report.partial.is_some();
-        (!self.is_ended, is_partial, serde_json::to_string(&self.report).unwrap_or_default())
+        let report = serde_json::to_string(&self.report).unwrap_or_default();
+        let first_error = self.input_errors.first().map(|(line, _)| *line);
+        (!self.is_ended, is_partial, report, self.file, first_error)
     }
 }
 
@@ -94,7 +101,7 @@ pub(super) struct Merged {
 }
 
 /// Returns the report of a set of parts.
-pub(super) fn merged(mut parts: Vec<PartReport>) -> Merged {
+pub(super) fn merged(mut parts: Vec<PartReport<'_>>) -> Merged {
     parts.sort_by(|one, other| {
         one.identity.cmp(&other.identity).then_with(|| one.key().cmp(&other.key()))
     });
@@ -111,7 +118,7 @@ pub(super) fn merged(mut parts: Vec<PartReport>) -> Merged {
             merged.shards.push(number);
         }
         let lines = mem::take(&mut part.input_errors).into_iter();
-        input_errors.extend(lines.map(|error| (error, part.identity)));
+        input_errors.extend(lines.map(|(line, error)| (part.file, line, error)));
         let Some(known) = &first else {
             let Report { errors, warnings, .. } = &part.report;
             let begun = [&errors[..part.begun[0]], &warnings[..part.begun[1]]];
@@ -124,14 +131,15 @@ pub(super) fn merged(mut parts: Vec<PartReport>) -> Merged {
         }
         merge(&mut merged.report, part.report);
     }
-    input_errors.sort_by(|(one, _), (other, _)| {
-        (one.content, &one.message, one.line).cmp(&(other.content, &other.message, other.line))
-    });
-    merged.report.errors.extend(input_errors.iter().map(|(error, part)| sentence(error, *part)));
+    input_errors.sort_by_key(|(file, line, _)| (*file, *line));
+    // A part that did not end is there as often as it is given.
+    input_errors.dedup_by_key(|(file, line, _)| (*file, *line));
+    let sentences = input_errors.iter().map(|(file, line, error)| sentence(file, *line, error));
+    merged.report.errors.extend(sentences);
     merged
 }
 
-impl PartReport {
+impl PartReport<'_> {
     /// Removes what was known before the first evaluation and is in the report of the first part.
     fn forget_begun(&mut self, known: &[Vec<String>; 2]) {
         let Report { errors, causes, warnings, left_out, .. } = &mut self.report;
@@ -158,15 +166,12 @@ impl PartReport {
     }
 }
 
-/// The error of a run about a line of the input of a filter.
-fn sentence(error: &InputError, part: Identity) -> String {
+/// The error of a run about a line of the input of a filter, which is recorded on a line of a file.
+fn sentence(file: &Path, recorded: usize, error: &InputError) -> String {
     let InputError { line, offset, message, error_type, .. } = error;
-    let part = match part {
-        Identity::Filter(sum) => format!(" of the part with the sum {}", &sum.to_string()[..12]),
-        _ => String::new(),
-    };
     format!(
-        "Line {line} (byte {offset}) of the input{part} cannot be used ({error_type}): {message}"
+        "{}, line {recorded}: line {line} (byte {offset}) of the input cannot be used ({error_type}): {message}",
+        file.display()
     )
 }
 

@@ -12,7 +12,9 @@ use std::{
 use serde::de::IgnoredAny;
 
 use super::{
-    Damage, Header, RunFileError, Unusable, contradiction, file,
+    Damage, Header, RunFileError, Unusable,
+    alike::policies,
+    contradiction, file,
     format::{self, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     part::{InputError, Part, add_conversation},
     rows::{self, Row, RowId},
@@ -69,7 +71,8 @@ pub(super) struct Segment {
     pub(super) conversations: usize,
     pub(super) tally: Tally,
     pub(super) sum: Digest,
-    pub(super) input_errors: Vec<InputError>,
+    /// Each with the number of its line.
+    pub(super) input_errors: Vec<(usize, InputError)>,
     /// Attributes that conversations have values of.
     pub(super) labels: BTreeSet<String>,
     /// By the numbers of conversations.
@@ -263,7 +266,7 @@ impl Segment {
             kind::INPUT_ERROR => {
                 let error: InputError = format::record(line)?;
                 self.sum.add(&error.content);
-                self.input_errors.push(error);
+                self.input_errors.push((number, error));
                 Ok(())
             }
             kind::END => {
@@ -367,6 +370,9 @@ impl Segment {
         }
         if is_part && end.sum != Some(self.sum) {
             return Some("its conversations are not those that its last line has the sum of");
+        }
+        if is_part && policies(&end.report) != policies(&self.header.report) {
+            return Some("its last line has other policies than its first one");
         }
         let lines = (self.conversations + self.input_errors.len()) as u64;
         let is_filter = matches!(self.header.part, Some(Part::Pipe { .. }));

@@ -66,7 +66,8 @@ struct Named {
     known: HashMap<Digest, Span>,
     /// Evaluators of the run.
     evaluators: Vec<EvaluatorEntry>,
-    reused: usize,
+    /// Number of these that are used, by the numbers of conversations.
+    reused: Vec<u32>,
     /// Reason why nothing more is written.
     failure: Option<String>,
     is_reported: bool,
@@ -98,7 +99,7 @@ impl RunWriter {
                 syncer: None,
                 known: HashMap::new(),
                 evaluators: Vec::new(),
-                reused: 0,
+                reused: Vec::new(),
                 failure,
                 is_reported: false,
             }
@@ -190,8 +191,18 @@ impl RunWriter {
         if entry.is_some_and(|entry| contradiction::of_evaluation(evaluation, entry).is_some()) {
             return None;
         }
-        named.reused += 1;
         Some(record)
+    }
+
+    /// Sets how many evaluations of a conversation were [found](Self::find). A conversation that is evaluated again counts once.
+    pub fn reuse(&mut self, number: usize, evaluations: usize) {
+        let Some(named) = self.named.as_mut() else { return };
+        if evaluations > 0 && named.reused.len() <= number {
+            named.reused.resize(number + 1, 0);
+        }
+        if let Some(reused) = named.reused.get_mut(number) {
+            *reused = u32::try_from(evaluations).unwrap_or(u32::MAX);
+        }
     }
 
     /// Adds an evaluation of a conversation that is not finished. It is in the file after the next [`flush`](Self::flush).
@@ -280,8 +291,8 @@ impl RunWriter {
         }
         let recounted = self.collector.recount();
         self.note(recounted);
-        let named = self.named.as_ref();
-        report.reused = named.filter(|named| named.resume).map(|named| named.reused);
+        let resumes = self.named.as_ref().is_some_and(|named| named.resume);
+        report.reused = resumes.then(|| self.reused());
         let end = EndRecord {
             conversations: self.collector.added(),
             tally: self.collector.tally(),
@@ -336,7 +347,8 @@ impl RunWriter {
     /// Evaluations that were taken from an earlier run.
     #[must_use]
     pub fn reused(&self) -> usize {
-        self.named.as_ref().map_or(0, |named| named.reused)
+        let reused = self.named.iter().flat_map(|named| &named.reused);
+        reused.fold(0, |sum, count| sum + *count as usize)
     }
 
     /// Adds a record that only a named file has.

@@ -429,28 +429,57 @@ fn first_name(names: TrackedNames<'_>) -> Option<(usize, usize)> {
     Some((key, name as usize))
 }
 
+/// The name of a session that a part of a trace gives it. Of names that several parts give, the least one counts, as in the whole
+/// trace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionName {
+    key: usize,
+    is_of_resource: bool,
+    start_ns: i128,
+    span_id: String,
+    name: String,
+}
+
+impl SessionName {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+}
+
 /// Returns the name of the session that a trace is of: of conversations that are grouped by it, the one that joins their traces.
 #[must_use]
 pub fn session_of(trace: &Trace) -> Option<String> {
-    conversation_key(trace).map(|(_, name)| name)
+    session_name_of(trace).map(|session| session.name)
+}
+
+/// Returns the same as [`session_of`], to be compared with the names that other parts of the trace give.
+#[must_use]
+pub fn session_name_of(trace: &Trace) -> Option<SessionName> {
+    let mut spans: Vec<_> = trace.spans.iter().collect();
+    spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
+    let first = |key: usize, is_of_resource: bool| {
+        spans.iter().find_map(|span| {
+            let attributes = if is_of_resource { &span.resource } else { &span.attributes };
+            let name = key_in(attributes, KEYS[key])?;
+            let (start_ns, span_id) = (span.start_ns, span.span_id.clone());
+            Some(SessionName { key, is_of_resource, start_ns, span_id, name })
+        })
+    };
+    (0..KEYS.len()).find_map(|key| {
+        let on_span = if key == 0 { None } else { first(key, false) };
+        on_span.or_else(|| first(key, true))
+    })
 }
 
 fn has_session_name(trace: &Trace) -> bool {
     trace.spans.iter().any(|span| key_in(&span.resource, SESSION_NAME).is_some())
 }
 
-/// Returns the number of the key and the name of the conversation of a trace, from the earliest span that has one.
+/// Returns the number of the key and the name of the conversation of a trace.
 fn conversation_key(trace: &Trace) -> Option<(usize, String)> {
-    let mut spans: Vec<_> = trace.spans.iter().collect();
-    spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
-    let on_resource = |key| spans.iter().find_map(|span| key_in(&span.resource, key));
-    let on_span = |key| spans.iter().find_map(|span| key_in(&span.attributes, key));
-    let of_key = |number: usize| {
-        let key = KEYS[number];
-        let on_span = if number == 0 { None } else { on_span(key) };
-        Some((number, on_span.or_else(|| on_resource(key))?))
-    };
-    (0..KEYS.len()).find_map(of_key)
+    session_name_of(trace).map(|session| (session.key, session.name))
 }
 
 fn key_in(attributes: &Object, key: &str) -> Option<String> {

@@ -36,7 +36,7 @@ mod turns;
 pub use attachment::{Attachment, AttachmentKind};
 pub use convention::{Content, Convention, Conventions, Kind, Kinds, Setup, SpanDraft};
 pub use extract::{extract, extract_group};
-pub use group::{GROUPING, Groups, group_indexed, session_of};
+pub use group::{GROUPING, Groups, SessionName, group_indexed, session_name_of, session_of};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use labels::{attribute_names, label_values};
 pub use message::Message;
