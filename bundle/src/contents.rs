@@ -107,8 +107,7 @@ impl Contents {
         fs::create_dir_all(&to).map_err(BundleError::disk("make", &to))
     }
 
-    /// Notes files that have the value of a variable of this process that looks like a key. Installed packages are those of an
-    /// index, and are not read.
+    /// Notes files that have the value of a variable of this process that looks like a key.
     pub(crate) fn refuse_secrets(&mut self) -> Result<(), BundleError> {
         let secrets: Vec<(String, String)> = env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -118,7 +117,7 @@ impl Contents {
         let files = files_below(&directory).map_err(BundleError::disk("read", &directory))?;
         for path in files {
             let name = path.strip_prefix(&directory).unwrap_or(&path);
-            if secrets.is_empty() || is_in_packages(name) {
+            if secrets.is_empty() {
                 continue;
             }
             let text = fs::read(&path).map_err(BundleError::disk("read", &path))?;

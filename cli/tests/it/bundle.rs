@@ -177,6 +177,14 @@ fn what_cannot_be_in_a_bundle_is_named_and_nothing_is_written() {
         assert!(ran.stderr.contains(reason), "{entry}: {}", ran.stderr);
         assert!(!directory.join("b.tar.gz").exists(), "{entry}");
     }
+    directory.file("checks/c.yaml", config("path: ./scores"));
+    directory.file("checks/node_modules/.npmrc", "_authToken=sk-proj-0123456789abcdefghij");
+    let included = ["-o", "b.tar.gz", "--include", "checks/node_modules"];
+    let args = [&["bundle", "-c", "checks/c.yaml"], &included[..]].concat();
+    let mut command = requirements::command(&directory, &args);
+    command.env("OPENAI_API_KEY", "sk-proj-0123456789abcdefghij");
+    let ran = finish(command.spawn().unwrap()).exits(2);
+    assert!(ran.stderr.contains(".npmrc: it has the value of the variable"), "{}", ran.stderr);
     let metrics = "evaluators:\n- {name: a, type: metric, metric: autoevals:Levenshtein}\n";
     directory.file("checks/c.yaml", metrics);
     let ran = bundle(&directory, &[]).exits(2);
