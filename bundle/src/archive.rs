@@ -1,7 +1,7 @@
 //! The bytes of an archive, which are the same for the same files.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, FileType},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -89,6 +89,15 @@ fn is_program(_: &fs::Metadata) -> bool {
 
 /// Returns every file below a directory, without following links.
 pub(crate) fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    below(directory, FileType::is_file)
+}
+
+/// Returns every link below a directory.
+pub(crate) fn links_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    below(directory, FileType::is_symlink)
+}
+
+fn below(directory: &Path, is_wanted: fn(&FileType) -> bool) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut unread) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = unread.pop() {
         for entry in fs::read_dir(&directory)? {
@@ -96,7 +105,7 @@ pub(crate) fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 unread.push(entry.path());
-            } else if kind.is_file() {
+            } else if is_wanted(&kind) {
                 found.push(entry.path());
             }
         }

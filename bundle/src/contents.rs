@@ -11,7 +11,11 @@ use evaluator_host::{
 };
 use memchr::memmem;
 
-use crate::{archive::files_below, error::BundleError, manifest};
+use crate::{
+    archive::{files_below, links_below},
+    error::BundleError,
+    manifest,
+};
 
 /// Name of this program in a bundle.
 pub(crate) const PROGRAM: &str = "evaluator";
@@ -89,8 +93,13 @@ impl Contents {
                 return link(&target, &to);
             }
         }
-        if !path.is_dir() {
+        if path.is_file() {
             return copy(path, &to);
+        }
+        if !path.is_dir() {
+            let path = path.display();
+            self.refused.push(format!("{path}: it is neither a file nor a directory"));
+            return Ok(());
         }
         fs::create_dir_all(&to).map_err(BundleError::disk("make", &to))?;
         let failed = |error| BundleError::disk("read", path)(error);
@@ -129,6 +138,24 @@ impl Contents {
                     name.display()
                 )
             }));
+        }
+        Ok(())
+    }
+
+    /// Notes links to what is not in the bundle.
+    pub(crate) fn refuse_broken_links(&mut self) -> Result<(), BundleError> {
+        let directory = self.directory.clone();
+        let links = links_below(&directory).map_err(BundleError::disk("read", &directory))?;
+        for path in links {
+            if path.canonicalize().is_ok_and(|target| target.starts_with(&directory)) {
+                continue;
+            }
+            let target = fs::read_link(&path).map_err(BundleError::disk("read", &path))?;
+            self.refused.push(format!(
+                "{}: it is a link to {}, which is not in the bundle; name that with --include, or copy it",
+                path.strip_prefix(&directory).unwrap_or(&path).display(),
+                target.display()
+            ));
         }
         Ok(())
     }

@@ -75,6 +75,7 @@ pub async fn create(
     more.iter().try_for_each(|path| contents.add(path))?;
     let manifest = add_programs(&mut contents, (config, &outline), runner, on_event)?;
     contents.refuse_secrets()?;
+    contents.refuse_broken_links()?;
     contents.ensure_whole()?;
     let program = env::current_exe().map_err(BundleError::disk("find", Path::new(PROGRAM)))?;
     let manifest = finish(&contents, manifest, &program)?;

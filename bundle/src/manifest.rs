@@ -1,6 +1,6 @@
 //! `bundle.json`: where a bundle fits, and what its evaluators consist of.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
 use evaluator_host::{
     report::run_file::{Digest, TOOL},
@@ -52,22 +52,25 @@ pub(crate) struct Entry {
     pub(crate) source: Option<String>,
     /// Compiled program, with the digest of its content.
     pub(crate) program: Option<(String, Digest)>,
-    /// Directory with its packages.
-    pub(crate) packages: Option<String>,
+    /// Directory with its packages, with the digest of the files in it.
+    pub(crate) packages: Option<(String, Digest)>,
 }
 
 impl Manifest {
     /// Version of the format.
     pub(crate) const VERSION: u32 = 1;
 
-    /// Reads the file in a directory; `None` if there is none, or one that is not of a bundle.
+    /// Reads the file in a directory; `None` if there is none, or one of another tool.
     pub(crate) fn read(directory: &Path) -> Result<Option<Self>, BundleError> {
         let path = directory.join(FILE);
-        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
-        let value: Option<Value> = serde_json::from_str(&text).ok();
-        let Some(value) = value.filter(|value| value.get(KEY).is_some()) else { return Ok(None) };
-        let version = value[KEY].clone();
         let damaged = |reason: String| BundleError::Misfit(format!("{}: {reason}", path.display()));
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(|error| damaged(format!("it cannot be read: {error}")))?,
+        };
+        let value: Value = serde_json::from_str(&text)
+            .map_err(|error| damaged(format!("the bundle is damaged: {error}")))?;
+        let Some(version) = value.get(KEY).cloned() else { return Ok(None) };
         if version != Self::VERSION {
             return Err(damaged(format!(
                 "the bundle has format {version}, and this program reads {}; use the `evaluator` that is in the bundle",

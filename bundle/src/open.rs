@@ -13,8 +13,8 @@ use evaluator_host::{
 
 use crate::{
     error::BundleError,
-    manifest::{self, Manifest},
-    programs::{Compiled, FETCHED},
+    manifest::{self, Entry, Manifest},
+    programs::{Compiled, FETCHED, digest_of_packages},
 };
 
 /// Returns true if a configuration is in a bundle.
@@ -44,11 +44,12 @@ pub fn open(config: &Path, runner: &mut Runner) -> Result<(), BundleError> {
     let environment = environment(&manifest);
     let packages = manifest.evaluators.iter().filter_map(|entry| {
         let source = paths::absolute(&directory.join(entry.source.as_ref()?));
-        Some((source, directory.join(entry.packages.as_ref()?)))
+        Some((source, directory.join(&entry.packages.as_ref()?.0)))
     });
     let packages: BTreeMap<PathBuf, PathBuf> = packages.collect();
     let python = Python::bundled(environment.clone(), packages);
     manifest.check(|| python.interpreter())?;
+    check_packages(&directory, &manifest.evaluators)?;
     let runtimes = &mut runner.registries.runtimes;
     runtimes.register(python);
     runtimes.register(Node::javascript(environment.clone()));
@@ -57,6 +58,22 @@ pub fn open(config: &Path, runner: &mut Runner) -> Result<(), BundleError> {
     let fetched = directory.join(BUNDLED).join(FETCHED);
     if fetched.exists() {
         runner.cache = Cache::at(fetched);
+    }
+    Ok(())
+}
+
+/// Checks that packages are those that the bundle was made with.
+fn check_packages(directory: &Path, evaluators: &[Entry]) -> Result<(), BundleError> {
+    let packages: BTreeMap<_, _> = evaluators.iter().filter_map(|it| it.packages.clone()).collect();
+    for (name, digest) in packages {
+        let path = directory.join(name);
+        let damaged = |reason: &str| BundleError::Misfit(format!("{}: {reason}", path.display()));
+        let found = digest_of_packages(&path);
+        if found.map_err(|error| damaged(&format!("the bundle is damaged: {error}")))? != digest {
+            return Err(damaged(
+                "its files are not the packages that the bundle was made with; unpack the bundle again",
+            ));
+        }
     }
     Ok(())
 }

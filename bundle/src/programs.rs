@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -18,6 +18,7 @@ use evaluator_host::{
 };
 
 use crate::{
+    archive::files_below,
     contents::{Contents, copy},
     error::BundleError,
     manifest::Entry,
@@ -119,7 +120,7 @@ fn add_packages(
     program: &OutlinedProgram,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
-) -> Result<Option<String>, BundleError> {
+) -> Result<Option<(String, Digest)>, BundleError> {
     let failed =
         |error: PrepareError| BundleError::Unprepared(format!("`{}`: {error}", program.evaluator));
     let python = Python::new(Environment::inherited());
@@ -128,13 +129,17 @@ fn add_packages(
     };
     let name = Path::new(BUNDLED).join("python").join(&key[..16]);
     let directory = contents.directory.join(&name);
+    let installed = || {
+        let digest = digest_of_packages(&directory).map_err(BundleError::disk("read", &directory));
+        Ok(Some((portable(&name), digest?)))
+    };
     if directory.exists() {
-        return Ok(Some(portable(&name)));
+        return installed();
     }
     let of = (&program.entrypoint, Path::new(&program.launch.one_shot.program));
     let mut report = |event: PrepareEvent| on_event(RunEvent::Prepare(event));
     python.install_into(&directory, of, &runner.cancellation, &mut report).map_err(failed)?;
-    Ok(directory.is_dir().then(|| portable(&name)))
+    if directory.is_dir() { installed() } else { Ok(None) }
 }
 
 /// Adds the packages in the directory of a script and in those above it, up to that of the configuration.
@@ -157,6 +162,19 @@ fn portable(path: &Path) -> String {
 fn digest_of(path: &Path) -> io::Result<Digest> {
     let mut digester = Digester::default();
     io::copy(&mut File::open(path)?, &mut digester)?;
+    Ok(digester.finish())
+}
+
+/// Returns the digest of the names and contents of installed files. What Python compiles of them while it runs is left out.
+pub(crate) fn digest_of_packages(directory: &Path) -> io::Result<Digest> {
+    let mut files = files_below(directory)?;
+    files.retain(|path| !path.iter().any(|part| part == "__pycache__"));
+    files.sort();
+    let mut digester = Digester::default();
+    for path in files {
+        let name = portable(path.strip_prefix(directory).unwrap_or(&path));
+        writeln!(digester, "{name} {}", digest_of(&path)?)?;
+    }
     Ok(digester.finish())
 }
 

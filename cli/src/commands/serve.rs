@@ -10,8 +10,8 @@ use evaluator_host::{
 use evaluator_serve::{Access, Ended, Offered, ServeError, Server, Service, Settings, Token};
 
 use super::{
-    broken, discovery, ensure_contained, ensure_runnable, load_config, settings_of_paths, unusable,
-    unusable_config, watched,
+    broken, bundle, discovery, ensure_contained, ensure_runnable, load_config, settings_of_paths,
+    unusable, unusable_config, watched,
 };
 use crate::{args::ServeArgs, exit, render, signals};
 
@@ -19,7 +19,7 @@ use crate::{args::ServeArgs, exit, render, signals};
 const TOKEN: &str = "EVALUATOR_SERVE_TOKEN";
 
 /// Prepares evaluators, then serves them until a signal stops the server.
-pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+pub(super) fn serve(args: &ServeArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
     let settings = settings(args, &runner).map_err(unusable)?;
     let config = match args.config.clone() {
         None if args.paths.is_empty() => {
@@ -27,12 +27,12 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8,
         }
         config => config,
     };
+    bundle::open(config.as_deref(), &mut runner)?;
     let config = load_config(config.as_deref(), &runner)?;
     ensure_contained(args.contain, &config, &runner)?;
     let mut programs = settings_of_paths(args.contain, &config);
     programs.timeout = Duration::from_secs(args.timeout);
     ensure_runnable(&config, verbose)?;
-    let mut runner = runner;
     runner.locked = args.locked;
     runner.run_file = None;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);

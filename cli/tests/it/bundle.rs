@@ -178,13 +178,27 @@ fn what_cannot_be_in_a_bundle_is_named_and_nothing_is_written() {
         assert!(!directory.join("b.tar.gz").exists(), "{entry}");
     }
     directory.file("checks/c.yaml", config("path: ./scores"));
-    directory.file("checks/node_modules/.npmrc", "_authToken=sk-proj-0123456789abcdefghij");
-    let included = ["-o", "b.tar.gz", "--include", "checks/node_modules"];
-    let args = [&["bundle", "-c", "checks/c.yaml"], &included[..]].concat();
-    let mut command = requirements::command(&directory, &args);
-    command.env("OPENAI_API_KEY", "sk-proj-0123456789abcdefghij");
-    let ran = finish(command.spawn().unwrap()).exits(2);
-    assert!(ran.stderr.contains(".npmrc: it has the value of the variable"), "{}", ran.stderr);
+    for (make, reason) in [
+        (
+            "echo _authToken=sk-proj-0123456789abcdefghij >checks/more/.npmrc",
+            ".npmrc: it has the value of the variable",
+        ),
+        ("mkfifo checks/more/fifo", "fifo: it is neither a file nor a directory"),
+        ("mkdir -p packages && ln -s ../../packages checks/more/up", "up: it is outside of"),
+        (
+            "mkdir -p checks/shared && ln -s ../shared checks/more/shared",
+            "shared: it is a link to ../shared, which is not in the bundle",
+        ),
+    ] {
+        let made = format!("rm -rf checks/more && mkdir checks/more && {make}");
+        directory.sh(&made).exits(0);
+        let args = ["bundle", "-c", "checks/c.yaml", "-o", "b.tar.gz", "--include", "checks/more"];
+        let mut command = requirements::command(&directory, &args);
+        command.env("OPENAI_API_KEY", "sk-proj-0123456789abcdefghij");
+        let ran = finish(command.spawn().unwrap()).exits(2);
+        assert!(ran.stderr.contains(reason), "{make}: {}", ran.stderr);
+        assert!(!directory.join("b.tar.gz").exists(), "{make}");
+    }
     let metrics = "evaluators:\n- {name: a, type: metric, metric: autoevals:Levenshtein}\n";
     directory.file("checks/c.yaml", metrics);
     let ran = bundle(&directory, &[]).exits(2);
@@ -221,7 +235,8 @@ fn a_bundle_that_does_not_fit_is_refused_with_both_values() {
         other.file("checks/bundle.json", changed.to_string());
         let config = "checks/eval_config.yaml";
         let traces = crate::support::trace("a01_otlp_basic_parts");
-        for args in [args_of(config), vec!["run", &traces, "-c", config], vec!["check", config]] {
+        let run = vec!["run", &traces, "-c", config];
+        for args in [args_of(config), run, vec!["check", config], vec!["serve", "-c", config]] {
             let ran = pipe(other.command(&args), &[line(1)]).exits(2);
             let value = value.to_string();
             let both = [value.trim_matches('"'), here];
@@ -236,7 +251,10 @@ fn a_bundle_that_does_not_fit_is_refused_with_both_values() {
     let ran = pipe(command, &[line(1)]).exits(2);
     assert!(ran.stderr.contains(&format!("needs Python {python}")), "{}", ran.stderr);
     assert_eq!(ran.stdout, "");
-    // A bundle that lost its file is not taken for a project.
+    // A bundle that lost its file, or a part of it, is not taken for a project.
+    other.file("checks/bundle.json", &manifest.to_string()[..40]);
+    let ran = pipe(other.command(&args_of("checks/eval_config.yaml")), &[line(1)]).exits(2);
+    assert!(ran.stderr.contains("the bundle is damaged"), "{}", ran.stderr);
     other.file("checks/bundle-files/x", "");
     other.file("checks/bundle.json", "{}");
     let ran = pipe(other.command(&args_of("checks/eval_config.yaml")), &[line(1)]).exits(2);
@@ -446,4 +464,16 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
     let plan = |ran: &Ran| records(&ran.stdout)[0]["plan"].clone();
     assert!(plan(&home).is_string());
     assert_eq!(plan(&home), plan(&there));
+
+    // Packages are those that the bundle was made with.
+    for (change, reason) in [
+        ("find . -name '*.py' -exec sh -c 'echo >>$0' {} ';'", "are not the packages that"),
+        ("rm -r *", "the bundle is damaged"),
+    ] {
+        other.sh(&format!("cd checks/bundle-files/python && {change}")).exits(0);
+        let args = args_of("checks/eval_config.yaml");
+        let ran = pipe(requirements::command(&other, &args), &lines).exits(2);
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+        assert_eq!(ran.stdout, "");
+    }
 }

@@ -274,10 +274,9 @@ fn parts_of_a_run_have_the_same_gates() {
     part(&five, "1.evalrun", &gate);
     part(&one, "2.evalrun", &[]);
     part(&one, "3.evalrun", &[&gate[..], &["--inconclusive", "pass"]].concat());
-    for (second, difference) in [
-        ("2.evalrun", "their gates differ"),
-        ("3.evalrun", "`inconclusive` is "),
-    ] {
+    for (second, difference) in
+        [("2.evalrun", "their gates differ"), ("3.evalrun", "`inconclusive` is ")]
+    {
         for [first, second] in [["1.evalrun", second], [second, "1.evalrun"]] {
             evaluator(&directory, &["report", first, second, "--parts"], &[])
                 .exits(2)
