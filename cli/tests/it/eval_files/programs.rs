@@ -318,7 +318,7 @@ fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
     directory.file("e.yaml", TEST);
     let targets = |limit: u32| {
         format!(
-            "targets: [{{name: default, provider: cli, timeout_seconds: 0.3, command: 'echo {{ATTEMPT}} >> attempts; [ {{ATTEMPT}} = {limit} ] || sleep 60; echo Paris > {{OUTPUT_FILE}}'}}]"
+            "targets: [{{name: default, provider: cli, timeout_seconds: 2, command: 'echo {{ATTEMPT}} >> attempts; [ {{ATTEMPT}} = {limit} ] || sleep 60; echo Paris > {{OUTPUT_FILE}}'}}]"
         )
     };
     directory.file("targets.yaml", targets(2));
@@ -326,7 +326,7 @@ fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
     assert_eq!(directory.read("attempts"), "0\n1\n2\n");
     directory.file("targets.yaml", targets(9));
     let ran = directory.run(&["e.yaml", "--max-retries", "1"]).exits(3);
-    let error = "the command of the target timed out after 0.3s (2 of 2 attempts)";
+    let error = "the command of the target timed out after 2s (2 of 2 attempts)";
     assert!(ran.stdout.contains(error), "{}", ran.stdout);
 }
 
@@ -337,13 +337,13 @@ fn a_command_that_judges_is_repeated_as_often_as_the_option_says() {
     let grader = "{name: g, type: llm-grader, prompt: 'G {{output}}'}";
     let suite = format!("tests: [{{id: one, criteria: x, input: q, assertions: [{grader}]}}]");
     directory.file("e.yaml", suite);
-    let judge = "{name: g, provider: cli, timeout_seconds: 0.3, command: 'echo x >> asked; sleep 60 > {OUTPUT_FILE}'}";
+    let judge = "{name: g, provider: cli, timeout_seconds: 1, command: 'echo x >> asked; sleep 60 > {OUTPUT_FILE}'}";
     let tested = "{name: default, provider: mock, response: x, grader_target: g}";
     directory.file("targets.yaml", format!("targets: [{tested}, {judge}]"));
     for (retries, asked) in [("0", "x\n"), ("1", "x\nx\n")] {
         let ran = directory.run(&["e.yaml", "--max-retries", retries]).exits(3);
         let error =
-            "`g` broke: timeout: model `cli/g`: the command of the target timed out after 0.3s";
+            "`g` broke: timeout: model `cli/g`: the command of the target timed out after 1s";
         assert!(ran.stdout.contains(error), "{}", ran.stdout);
         assert_eq!(directory.read("asked"), asked);
         std::fs::remove_file(directory.join("asked")).unwrap();
