@@ -75,6 +75,8 @@ def messages(turn, like):
         found.append({"role": "assistant", "content": "", "tool_calls": calls})
     if like.has_results:
         for index, call in enumerate(turn.calls):
+            if not call.has_result:
+                continue
             content = call.result if isinstance(call.result, str) else json.dumps(call.result)
             found.append({"role": "tool", "tool_call_id": call.id or "call_%d" % index, "content": content})
     if like.answer is not None:
