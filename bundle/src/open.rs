@@ -55,10 +55,7 @@ pub fn open(config: &Path, runner: &mut Runner) -> Result<(), BundleError> {
     runtimes.register(Node::javascript(environment.clone()));
     runtimes.register(Node::typescript(environment));
     runtimes.register(Compiled::new(&directory, &manifest.evaluators));
-    let fetched = directory.join(BUNDLED).join(FETCHED);
-    if fetched.exists() {
-        runner.cache = Cache::at(fetched);
-    }
+    runner.cache = Cache::complete(directory.join(BUNDLED).join(FETCHED));
     Ok(())
 }
 

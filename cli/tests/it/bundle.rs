@@ -345,12 +345,20 @@ fn a_fetched_evaluator_is_there_with_its_pin() {
     let there = pipe(command, &[line(1)]).exits(0);
     assert_eq!(scores(&there.stdout), [("polite".to_owned(), json!(1.0))]);
     assert_eq!(records(&home.stdout)[0]["plan"], records(&there.stdout)[0]["plan"]);
-    // An edit is not the content of the pin.
-    other.file("checks/bundle-files/evaluators/github/evaluators/polite/polite.py", "print(1)\n");
-    let mut command = other.command(&args_of("checks/eval_config.yaml"));
-    command.env("HOME", other.join("home"));
-    let ran = pipe(command, &[line(1)]).exits(2);
-    assert_eq!(ran.stdout, "");
+    // An edit is not the content of the pin, and what is not there is not fetched, though the source has it.
+    place.server.file("evaluators/polite/polite.py", text);
+    let fetched = "checks/bundle-files/evaluators/github/evaluators/polite/polite.py";
+    for (change, reason) in [
+        (format!("echo 'print(1)' >{fetched}"), "polite.py"),
+        (format!("rm {fetched}"), "and nothing is fetched here"),
+    ] {
+        other.sh(&change).exits(0);
+        let mut command = place.command(&args_of("checks/eval_config.yaml"));
+        command.current_dir(other.path());
+        let ran = pipe(command, &[line(1)]).exits(2);
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+        assert_eq!(ran.stdout, "");
+    }
 }
 
 /// Files of this machine that a dynamic program loads: the loader and its libraries.

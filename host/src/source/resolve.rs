@@ -271,6 +271,13 @@ impl<'a> Evaluator<'a> {
         if self.context.cancellation.is_cancelled() {
             return Err(SourceError::Cancelled);
         }
+        if self.context.cache.is_complete {
+            let directory = self.context.cache.directory().unwrap_or(Path::new(""));
+            return Err(SourceError::NotFound {
+                what: self.wanted.to_string(),
+                place: format!("{}, and nothing is fetched here", directory.display()),
+            });
+        }
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
         // Registered sources are not trusted: paths must stay in the cache, and the entrypoint must be among the files.
