@@ -37,6 +37,8 @@ mod evaluator_files;
 mod events;
 mod export;
 mod faults;
+#[cfg(unix)]
+mod filter_parts;
 mod first_use;
 mod gates;
 mod golden;
@@ -91,6 +93,8 @@ mod rust_files;
 mod rust_sources;
 mod same_bytes;
 mod sandboxed;
+#[cfg(unix)]
+mod scale_recipes;
 mod sdk_models;
 mod secrets;
 mod serve;

@@ -7,7 +7,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use evaluator_host::document::read_yaml;
 use evaluator_host::report::{
     ConversationReport, Report,
     run_file::{Digest, Golden, Header, InputError, RunWriter, read},
@@ -17,11 +16,16 @@ use serde_json::{Value, json};
 
 use crate::{
     run_file::sealed,
-    support::{Directory, Ran, all_output_formats, eval_set, finish, has, trace},
+    support::{Directory, Ran, all_output_formats, eval_set, finish, trace},
 };
 
 /// A trace of one turn in a file of lines.
-fn line(id: &str, says: &str, attributes: &[(&str, &str)], session: Option<&str>) -> String {
+pub(crate) fn line(
+    id: &str,
+    says: &str,
+    attributes: &[(&str, &str)],
+    session: Option<&str>,
+) -> String {
     let attribute =
         |(key, value): (&str, &str)| json!({"key": key, "value": {"stringValue": value}});
     let said = json!([{"role": "user", "parts": [{"type": "text", "content": says}]}]).to_string();
@@ -324,14 +328,14 @@ fn a_shard_that_was_cancelled_gives_way_to_its_repeat() {
 }
 
 /// The report as JSON of a changed set of parts, which is never green.
-fn broken(directory: &Directory, files: &[&str], reason: &str) -> Value {
+pub(crate) fn broken(directory: &Directory, files: &[&str], reason: &str) -> Value {
     let ran = directory.evaluator(&[&["report", "-o", "json"], files].concat());
     let json = ran.exits(3).json();
     assert!(json["errors"].to_string().contains(reason), "{reason}: {}", json["errors"]);
     json
 }
 
-fn refused(directory: &Directory, args: &[&str], reason: &str) {
+pub(crate) fn refused(directory: &Directory, args: &[&str], reason: &str) {
     let ran = directory.evaluator(&[&["report", "-o", "json"], args].concat());
     ran.exits(2).says(reason).reports_nothing();
 }
@@ -583,7 +587,7 @@ fn the_same_conversation_with_other_results_or_other_spans_is_shown_with_both_pl
 
 /// Keeps what is written.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Written(pub(crate) Arc<Mutex<Vec<u8>>>);
 
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -597,7 +601,7 @@ impl Write for Written {
 }
 
 /// The part that a filter writes for these conversations of a run.
-fn filtered(run: &Report, numbers: &[usize], unusable: usize) -> Vec<u8> {
+pub(crate) fn filtered(run: &Report, numbers: &[usize], unusable: usize) -> Vec<u8> {
     let out = Written::default();
     let mut writer = RunWriter::stream(Box::new(out.clone()));
     let header: Header = (**run.header.as_ref().unwrap()).clone();
@@ -622,7 +626,7 @@ fn filtered(run: &Report, numbers: &[usize], unusable: usize) -> Vec<u8> {
 }
 
 /// A directory with a whole run and its report.
-fn whole(more: &[&str]) -> (Directory, Report) {
+pub(crate) fn whole(more: &[&str]) -> (Directory, Report) {
     let directory = traps();
     run(&directory, "whole.evalrun", more);
     directory.file("whole.evalrun", without_chance(&directory.read("whole.evalrun")));
@@ -649,212 +653,6 @@ fn a_file_of_another_part_is_not_resumed_and_not_changed() {
         run(&directory, file, more).exits(2).says(&reason);
         assert_eq!(directory.read(file), before);
     }
-}
-
-#[test]
-fn parts_of_a_filter_are_whole_only_if_it_is_known_how_many_lines_were_sent() {
-    let (directory, run) = whole(&[]);
-    let all: Vec<usize> = (0..run.conversations.len()).collect();
-    let count = all.len();
-    let halves = [&all[..3], &all[3..]];
-    directory.file("a.evalrun", filtered(&run, halves[0], 0));
-    directory.file("b.evalrun", filtered(&run, halves[1], 0));
-    let report = |args: &[&str]| {
-        directory.evaluator(&[&["report", "-o", "json", "a.evalrun", "b.evalrun"], args].concat())
-    };
-    let sent = count.to_string();
-    let known = report(&["--expect", &sent]);
-    assert_eq!(known.json()["partial"], Value::Null);
-    // The unusable file of the run is no line.
-    let ids = known.json()["traces"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["trace_id"].to_string())
-        .collect::<Vec<_>>();
-    assert!(ids.is_sorted() && ids.len() == count, "{ids:?}");
-    let any =
-        report(&["--expect", "any"]).says("parts that are missing are not noticed (--expect any)");
-    let unchecked = "parts that are missing are not noticed, as --expect any asks for";
-    let mut expected = known.json();
-    expected["warnings"].as_array_mut().unwrap().push(unchecked.into());
-    let mut found = any.json();
-    found["warnings"].as_array_mut().unwrap().sort_by_key(|it| it.as_str() == Some(unchecked));
-    assert_eq!(found, expected);
-    for form in ["junit", "markdown", "github"] {
-        let args = ["report", "-o", form, "a.evalrun", "b.evalrun", "--expect", "any"];
-        let ran = directory.evaluator(&args);
-        assert!(ran.stdout.contains("not noticed, as --expect any asks for"), "{}", ran.stdout);
-    }
-    let unknown = report(&[]).exits(3);
-    assert!(
-        unknown.json()["errors"].to_string().contains("it is not known whether parts are missing")
-    );
-    for expected in [count - 1, count + 1] {
-        let expected = expected.to_string();
-        let json = report(&["--expect", &expected]).exits(3).json();
-        let reason = format!("the parts have read {count} lines, and {expected} were sent");
-        let hint =
-            "equal parts count once: if lines of the input are equal, divide `sort -u` of it";
-        let errors = json["errors"].to_string();
-        assert!(errors.contains(&reason), "{errors}");
-        assert_eq!(errors.contains(hint), expected == (count + 1).to_string(), "{errors}");
-    }
-    // Parts of a job that was divided in another way overlap.
-    directory.file("c.evalrun", filtered(&run, &all[2..], 0));
-    let json = directory
-        .evaluator(&["report", "-o", "json", "a.evalrun", "c.evalrun", "--expect", &sent])
-        .exits(3)
-        .json();
-    assert!(json["errors"].to_string().contains("the parts have read"), "{}", json["errors"]);
-    // The overlap makes up for what is in none.
-    directory.file("d.evalrun", filtered(&run, &all[1..count - 1], 0));
-    let overlap = |expected: &str| {
-        let args = ["report", "-o", "json", "a.evalrun", "d.evalrun", "--expect", expected];
-        directory.evaluator(&args)
-    };
-    let read = (3 + count - 2).to_string();
-    let json = overlap(&read).exits(3).json();
-    let reason = "2 lines are in several parts, so it is not known whether others are missing";
-    assert!(json["errors"].to_string().contains(reason), "{}", json["errors"]);
-    assert_eq!(json["partial_reason"], "parts of the run are missing, or not known to be all");
-    assert_eq!(overlap("any").json()["partial"], Value::Null);
-    // A line that is twice in one part was sent twice.
-    directory.file("e.evalrun", filtered(&run, &[0, 1, 2, 2], 0));
-    let sent_twice = (count + 1).to_string();
-    let json = directory
-        .evaluator(&["report", "-o", "json", "e.evalrun", "b.evalrun", "--expect", &sent_twice])
-        .json();
-    assert_eq!((&json["partial"], &json["traces"]), (&Value::Null, &known.json()["traces"]));
-    // The same part twice is one, also under another name and joined.
-    directory.file(
-        "all.evalrun",
-        ["a", "b", "a"].map(|it| directory.read(&format!("{it}.evalrun"))).concat(),
-    );
-    let joined = directory.evaluator(&["merge", "-o", "json", "all.evalrun", "--expect", &sent]);
-    assert_eq!(joined.stdout, known.stdout);
-    joined.says("3 conversations were there several times with the same results, and counted once");
-    refused(
-        &directory,
-        &["a.evalrun", "whole.evalrun"],
-        "the first is a part of `pipe`, the second is a whole run",
-    );
-    refused(&directory, &["a.evalrun", "--expect", "x"], "expected the number of lines");
-    let update = ["--expect", "any", "--baseline", "base.json", "--update-baseline"];
-    refused(&directory, &[&["a.evalrun"], &update[..]].concat(), "its report is no baseline");
-    assert!(!directory.join("base.json").exists());
-}
-
-#[test]
-fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
-    let (directory, run) = whole(&[]);
-    let text = filtered(&run, &[0, 1, 2], 1);
-    directory.file("a.evalrun", &text);
-    let json =
-        broken(&directory, &["a.evalrun", "--expect", "4"], "cannot be used (unreadable_line)");
-    assert_eq!((json["traces"].as_array().unwrap().len(), &json["partial"]), (3, &Value::Null));
-    let text = String::from_utf8(text).unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    directory.file("b.evalrun", lines[..3].join("\n") + "\n");
-    let json = broken(
-        &directory,
-        &["b.evalrun", "--expect", "2"],
-        "b.evalrun has no end line: a filter was killed",
-    );
-    assert_eq!(json["partial"], true);
-    // Without one of its lines.
-    directory.file("c.evalrun", [&lines[..1], &lines[2..]].concat().join("\n") + "\n");
-    broken(&directory, &["c.evalrun", "--expect", "4"], "its conversations are not as many");
-    let other = lines[1].replacen("\"turns\":1", "\"turns\":2", 1);
-    directory.file("d.evalrun", text.replace(lines[1], &other));
-    broken(&directory, &["d.evalrun", "--expect", "4"], "d.evalrun, line 2 (byte ");
-}
-
-#[test]
-fn halves_of_a_conversation_are_never_joined() {
-    let (directory, run) = whole(&[]);
-    let part = |file: &str, change: &dyn Fn(&mut ConversationReport)| {
-        let out = Written::default();
-        let mut writer = RunWriter::stream(Box::new(out.clone()));
-        let header: Header = (**run.header.as_ref().unwrap()).clone();
-        writer.start(Header { inputs: None, ..header });
-        let mut conversation = run.conversations.get(0).unwrap().unwrap();
-        change(&mut conversation);
-        writer.conversation(0, &conversation);
-        assert!(writer.finish(&mut Report::default()).is_none());
-        directory.file(file, out.0.lock().unwrap().clone());
-    };
-    part("a.evalrun", &|it| it.session = Some("s".into()));
-    part("b.evalrun", &|it| {
-        it.content = Some(Digest::default());
-        it.turns = 2;
-    });
-    let json = broken(
-        &directory,
-        &["a.evalrun", "b.evalrun", "--expect", "2"],
-        "with other spans in b.evalrun, line 2 (2 turns)",
-    );
-    assert!(
-        json["errors"].to_string().contains("a.evalrun, line 2 (1 turn)"),
-        "{}",
-        json["errors"]
-    );
-    part("c.evalrun", &|it| {
-        it.session = Some("s".into());
-        it.trace_id = "other".into();
-    });
-    let reason = "the traces of the conversation s are in a.evalrun, line 2 (1 turn) and c.evalrun, line 2 (1 turn)";
-    broken(&directory, &["c.evalrun", "a.evalrun", "--expect", "2"], reason);
-}
-
-#[test]
-fn required_cases_of_filters_need_their_eval_set() {
-    let (directory, run) = whole(&["--require-all-cases"]);
-    let all: Vec<usize> = (0..run.conversations.len()).collect();
-    directory.file("a.evalrun", filtered(&run, &all, 0));
-    let sent = all.len().to_string();
-    let args = ["a.evalrun", "--expect", &*sent];
-    refused(&directory, &args, "name the eval set of the run with --eval-set");
-    let goldens = eval_set("library");
-    let ran = directory.evaluator(&[&["report", "-o", "json", "-e", &goldens][..], &args].concat());
-    let whole = directory.evaluator(&["report", "-o", "json", "whole.evalrun"]).json();
-    assert_eq!(ran.json()["unrecorded_cases"], whole["unrecorded_cases"]);
-    directory.file("e.json", json!({"eval_set_id": "e", "eval_cases": []}).to_string());
-    refused(&directory, &[&["-e", "e.json"], &args[..]].concat(), "the eval set is not the one");
-}
-
-#[test]
-fn filters_without_input_change_nothing() {
-    let (directory, run) = whole(&[]);
-    let all: Vec<usize> = (0..run.conversations.len()).collect();
-    directory.file("a.evalrun", filtered(&run, &all, 0));
-    let empty = |file: &str, change: &dyn Fn(&mut Report)| {
-        let out = Written::default();
-        let mut writer = RunWriter::stream(Box::new(out.clone()));
-        let mut policies = run.header.as_ref().unwrap().report.clone();
-        policies.errors.clear();
-        change(&mut policies);
-        writer.start(Header { report: policies.clone(), ..Header::default() });
-        assert!(writer.finish(&mut policies).is_none());
-        directory.file(file, out.0.lock().unwrap().clone());
-    };
-    empty("empty.evalrun", &|_| ());
-    empty("other.evalrun", &|report| report.max_error_rate = 1.0);
-    let sent = all.len().to_string();
-    let report = |files: &[&str]| {
-        directory.evaluator(&[&["report", "-o", "json", "--expect", &sent], files].concat())
-    };
-    let expected = report(&["a.evalrun"]).stdout;
-    assert_eq!(report(&["empty.evalrun", "a.evalrun", "empty.evalrun"]).stdout, expected);
-    assert_eq!(report(&["a.evalrun", "empty.evalrun"]).stdout, expected);
-    for files in [["a.evalrun", "other.evalrun"], ["other.evalrun", "a.evalrun"]] {
-        report(&files).exits(2).says("`max_error_rate` is ");
-    }
-    report(&["empty.evalrun", "other.evalrun", "a.evalrun"]).exits(2).says("`max_error_rate` is ");
-    directory
-        .evaluator(&["report", "empty.evalrun", "--expect", "0"])
-        .exits(1)
-        .says("NOTHING EVALUATED");
 }
 
 #[test]
@@ -889,62 +687,4 @@ fn a_whole_set_of_parts_is_a_baseline_and_an_incomplete_one_is_not() {
     directory.evaluator(&[&["report", "1.evalrun", "2.evalrun"][..], &claims].concat()).exits(0);
     let golden = Golden::default();
     assert_eq!(golden.digest(), golden.clone().without_cases().digest());
-}
-
-#[test]
-fn the_jobs_of_the_guide_are_red_without_one_of_the_shards() {
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guides/beyond-one-machine.md");
-    let guide = fs::read_to_string(guide).unwrap();
-    let block =
-        guide.split("```yaml\n# .github/workflows/agent.yml\non: pull_request\n").nth(1).unwrap();
-    let block = block.split("```").next().unwrap();
-    let workflow = Value::from(&read_yaml(block).unwrap().unwrap().to_json().unwrap());
-    let step = |job: &str| {
-        let steps = workflow["jobs"][job]["steps"].as_array().unwrap().iter();
-        let run = steps.filter_map(|step| step["run"].as_str()).next().unwrap().to_owned();
-        run.replacen("evaluator ", &format!("{} ", env!("CARGO_BIN_EXE_evaluator")), 1)
-    };
-    let directory = Directory::new();
-    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
-    directory.file("eval_config.yaml", "evaluators: [{name: check, type: code, path: ./check}]\n");
-    for number in 0..9 {
-        directory
-            .file(&format!("traces/{number}.jsonl"), line(&format!("t{number}"), "x", &[], None));
-    }
-    directory.file("parts/.keep", "");
-    let shards = workflow["jobs"]["evaluate"]["strategy"]["matrix"]["i"].as_array().unwrap();
-    for shard in shards {
-        directory.sh(&step("evaluate").replace("${{ matrix.i }}", &shard.to_string())).exits(0);
-    }
-    directory.sh("mv part-*.evalrun parts");
-    directory.sh(&step("report")).exits(0).says("9 passed");
-    fs::remove_file(directory.join("parts/part-2.evalrun")).unwrap();
-    let ran = directory.sh(&step("report")).exits(3);
-    assert!(ran.stdout.contains("shard 2/4 is missing"), "{}", ran.stdout);
-}
-
-#[test]
-fn the_commands_for_gnu_parallel_of_the_guide_make_one_report() {
-    // It skips itself where the program is missing (Debian: `parallel`).
-    if !has("parallel") {
-        return;
-    }
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guides/beyond-one-machine.md");
-    let guide = fs::read_to_string(guide).unwrap();
-    let block = guide.split("```text\nparallel ").nth(1).unwrap().split("```").next().unwrap();
-    let block = format!("parallel {block}");
-    let [divide, report] = &block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
-    let program = format!("{} ", env!("CARGO_BIN_EXE_evaluator"));
-    let command = |line: &str| line.replace("evaluator ", &program).replace("50M", "2k");
-    let directory = Directory::new();
-    directory.script("check", "cat >/dev/null; echo '{\"score\": 1}'");
-    directory.file("eval_config.yaml", "evaluators: [{name: check, type: code, path: ./check}]\n");
-    let lines = (0..20).map(|number| line(&format!("t{number}"), "x", &[], None));
-    directory.file("all.jsonl", lines.collect::<String>());
-    directory.sh(&command(divide)).exits(0);
-    assert!(directory.join("part-3.evalrun").exists(), "the input was divided");
-    directory.sh(&command(report)).exits(0).says("20 passed");
-    fs::remove_file(directory.join("part-2.evalrun")).unwrap();
-    let ran = directory.sh(&command(report)).exits(3);
-    assert!(ran.stdout.contains("and 20 were sent"), "{}", ran.stdout);
 }
