@@ -242,8 +242,8 @@ impl Conversations {
         known
     }
 
-    /// Takes a trace out of the conversation of a session. Returns its own one, which has the spans of that, too; they are told
-    /// apart when they are read.
+    /// Takes a trace out of the conversation of a session. Returns the trace's own conversation, which refers to
+    /// the same requests: only spans of the trace are read from them.
     fn without_name(&mut self, trace: TraceId, index: u32, now: Instant) -> u32 {
         let has_others =
             self.of_trace.iter().any(|(other, of)| *other != trace && self.resolved(*of) == index);

@@ -6,7 +6,7 @@
 //!
 //! A program in a network namespace of its own cannot reach such an address. There, one listening socket is made inside and
 //! handed over to a [`SharedListener`]; the token of a request identifies its evaluation. A process that evaluates one document
-//! after the other may have a shared address outside, too ([`ProxyServer::listen`]), so that its clients need not be made anew.
+//! after the other may have a shared address outside, too ([`ProxyServer::listen`]), so that its clients can be used again.
 //!
 //! The models that a program may ask are an [`Offer`]; they are asked through [`ProxiedModel`], usually by a
 //! [`Broker`](crate::Broker), on threads for blocking work.

@@ -336,7 +336,7 @@ fn an_evaluation_inherits_the_token_of_an_earlier_one_at_a_shared_address() {
     assert_eq!(first.close().calls, 1);
     assert_eq!(asks(), 200, "what one closes another has taken over");
     assert_eq!(second.close().calls, 3);
-    assert_eq!(asks(), 401, "nobody has it now");
+    assert_eq!(asks(), 401, "the token is no longer valid");
     let third = opened();
     assert_eq!((inherits(third.token()), asks()), (204, 200));
     for (token, body, status) in [
