@@ -69,7 +69,6 @@ pub struct EvalFile {
 
 impl EvalFile {
     /// Returns true if the file is of AgentV 2.
-    #[must_use]
     pub fn is_v2(&self) -> bool {
         self.generation == Generation::V2
     }
@@ -131,7 +130,6 @@ pub enum Part {
 
 impl Message {
     /// Returns the role.
-    #[must_use]
     pub fn role(&self) -> &str {
         self.value.get("role").and_then(Value::as_str).unwrap_or("user")
     }
@@ -159,7 +157,6 @@ pub struct Evaluator {
 
 impl Evaluator {
     /// Creates a judgement by a model with the default prompt.
-    #[must_use]
     pub fn judged(name: &str, kind: &str, position: String, scheme: Scheme) -> Self {
         Self {
             name: name.to_owned(),
@@ -379,7 +376,6 @@ pub struct Judge {
 
 impl Judge {
     /// Returns a judgement with the default prompt.
-    #[must_use]
     pub fn new(scheme: Scheme) -> Self {
         Self { prompt: Prompt::Default, scheme, target: None, temperature: None, model: None }
     }

@@ -73,14 +73,12 @@ impl Pattern {
     }
 
     /// Returns the pattern without its flags.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
     /// Returns true if the pattern occurs in a text; with the flag `y`, at its start. The search may take exponential time, as in
     /// JavaScript.
-    #[must_use]
     pub fn occurs_in(&self, text: &str) -> bool {
         let units: Vec<u16> = text.encode_utf16().collect();
         let found = if self.is_unicode {

@@ -28,7 +28,6 @@ pub(crate) const RESULTS: &str = "EVALUATOR_RESULTS_JSON";
 
 impl Template {
     /// Creates a template. Of more than two braces, the inner ones count.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         let names = Pieces::parse_known(text, |name| is_name(name.trim()).then(|| name.to_owned()));
         Self { text: text.to_owned(), names }
@@ -40,38 +39,32 @@ impl Template {
     }
 
     /// Returns true if the text has double braces, or a variable in single ones.
-    #[must_use]
     pub fn is_like_one(&self) -> bool {
         let in_braces = |name| self.text.contains(&format!("{{{name}}}"));
         self.text.contains("{{") || VARIABLES.split_whitespace().any(in_braces)
     }
 
     /// Returns true if there is any variable.
-    #[must_use]
     pub fn has_variables(&self) -> bool {
         self.names().any(is_known)
     }
 
     /// Returns true if what is judged is shown.
-    #[must_use]
     pub fn shows_answer(&self) -> bool {
         self.names().any(|name| ANSWERS.contains(&name))
     }
 
     /// Returns names in braces that are no variables.
-    #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         self.names().filter(|name| !is_known(name)).collect()
     }
 
     /// Returns the closest variable to an unknown name.
-    #[must_use]
     pub fn similar(name: &str) -> Option<String> {
         evaluator_document::did_you_mean(name, VARIABLES.split_whitespace())
     }
 
     /// Puts values in. A variable without a value stays as it was written. Values are not searched for variables.
-    #[must_use]
     pub fn render(&self, value: &dyn Fn(&str) -> Option<String>) -> String {
         let shown = |name: &String| {
             Ok::<_, Infallible>(value(name.trim()).unwrap_or_else(|| format!("{{{{{name}}}}}")))

@@ -30,7 +30,6 @@ pub enum BundleError {
 
 impl BundleError {
     /// Returns true if the input is the reason, and not this machine.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_) | Self::Unprepared(_) | Self::Misfit(_))
     }

@@ -18,7 +18,6 @@ use crate::{
 };
 
 /// Returns true if a configuration is in a bundle.
-#[must_use]
 pub fn is_bundle(config: &Path) -> bool {
     matches!(Manifest::read(directory_of(config)), Ok(Some(_)) | Err(_))
 }

@@ -17,7 +17,6 @@ pub const INCONCLUSIVE: u8 = 4;
 pub const INTERRUPTED: u8 = 130;
 
 /// Returns the code of a verdict.
-#[must_use]
 pub fn of(verdict: GateVerdict) -> u8 {
     match verdict {
         GateVerdict::Pass => OK,
@@ -30,7 +29,6 @@ pub fn of(verdict: GateVerdict) -> u8 {
 const ORDER: [u8; 6] = [INTERRUPTED, USAGE, ERRORED, FAILED, INCONCLUSIVE, OK];
 
 /// Returns the code of a command in parts that ended with these codes: the worst of them, [`OK`] without any.
-#[must_use]
 pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
     let place = |code: &u8| ORDER.iter().position(|other| other == code);
     codes.into_iter().min_by_key(place).unwrap_or(OK)

@@ -48,13 +48,11 @@ impl<'n> Fields<'n> {
     }
 
     /// Returns the list that problems are added to.
-    #[must_use]
     pub fn problems(&self) -> &'n Problems<'n> {
         self.problems
     }
 
     /// Returns all keys and values, also those that were not taken.
-    #[must_use]
     pub fn entries(&self) -> &'n [(Node, Node)] {
         match &self.node.kind {
             NodeKind::Mapping(entries) => entries,
@@ -128,7 +126,6 @@ impl<'n> Fields<'n> {
     }
 
     /// Returns the value of a key without taking it.
-    #[must_use]
     pub fn peek(&self, key: &str) -> Option<&'n Node> {
         self.find(key).map(|(_, value)| value)
     }
@@ -158,19 +155,16 @@ impl<'n> Fields<'n> {
     }
 
     /// Returns the number of keys that were taken, present or not.
-    #[must_use]
     pub fn position(&self) -> usize {
         self.taken.len()
     }
 
     /// Returns true if `key` was taken.
-    #[must_use]
     pub fn has_taken(&self, key: &str) -> bool {
         self.taken.iter().any(|taken| taken.key == key)
     }
 
     /// Returns the present keys that were taken after [`position`](Self::position) had this value, as JSON.
-    #[must_use]
     pub fn taken_since(&self, position: usize) -> Object {
         let present = |taken: &Taken<'_>| {
             Some((taken.key.to_owned(), taken.node.filter(|_| !taken.hidden)?.to_json().ok()?))
@@ -248,13 +242,11 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the name of the value's type, with its article.
-    #[must_use]
     pub fn noun(&self) -> &'static str {
         self.problems.noun(self.node)
     }
 
     /// Returns true if the value is a mapping.
-    #[must_use]
     pub fn is_mapping(&self) -> bool {
         matches!(self.node.kind, NodeKind::Mapping(_))
     }
@@ -430,7 +422,6 @@ impl<'n> Field<'n> {
 
 impl Node {
     /// Returns the value as the value of `key`, to be converted and checked.
-    #[must_use]
     pub fn field<'n>(&'n self, key: &'n str, problems: &'n Problems<'n>) -> Field<'n> {
         Field { key, node: self, problems }
     }

@@ -107,7 +107,6 @@ pub struct Key<'f, 'n> {
 
 impl<'n> Fields<'n> {
     /// Returns fields of no mapping, which note the schema of each [`Key`] that is taken.
-    #[must_use]
     pub fn describing(problems: &'n Problems<'n>) -> Self {
         let mut fields = Self::new(String::new(), &NOTHING, problems);
         fields.description = Some(Description::default());
@@ -122,13 +121,11 @@ impl<'n> Fields<'n> {
     }
 
     /// Returns the JSON Schema of mappings whose keys were taken from [`describing`](Self::describing) fields.
-    #[must_use]
     pub fn schema(self) -> Value {
         self.description.unwrap_or_default().schema()
     }
 
     /// Returns true if the keys are described instead of read.
-    #[must_use]
     pub fn is_describing(&self) -> bool {
         self.description.is_some()
     }

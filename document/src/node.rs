@@ -41,7 +41,6 @@ impl Span {
 
 impl Node {
     /// Returns the text of a string, `None` for every other value.
-    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
             NodeKind::Scalar(Value::String(text)) => Some(text),
@@ -50,13 +49,11 @@ impl Node {
     }
 
     /// Returns true if the value is `null`.
-    #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self.kind, NodeKind::Scalar(Value::Null))
     }
 
     /// Returns the name of the value's type in YAML, with its article.
-    #[must_use]
     pub fn noun(&self) -> &'static str {
         match &self.kind {
             NodeKind::Scalar(Value::Null) => "nothing",

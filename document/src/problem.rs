@@ -48,13 +48,11 @@ pub struct Place {
 
 impl ConfigError {
     /// Creates an error with one problem that concerns the whole file.
-    #[must_use]
     pub fn new(file: &Path, message: String, hint: Option<String>) -> Self {
         Self::with(file, "", vec![Problem::new(message, None, hint)])
     }
 
     /// Creates an error from at least one problem in `text`. Sorts the problems by position.
-    #[must_use]
     pub fn with(file: &Path, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.place.map(|place| place.start));
         Self { file: file.to_owned(), source_text: text.to_owned(), problems }
@@ -63,7 +61,6 @@ impl ConfigError {
 
 impl Problem {
     /// Creates a problem.
-    #[must_use]
     pub fn new(message: String, place: Option<Place>, hint: Option<String>) -> Self {
         Self { message, place, hint }
     }
@@ -71,7 +68,6 @@ impl Problem {
 
 impl Place {
     /// Converts a byte range of `text`. The range is extended to whole characters.
-    #[must_use]
     pub fn new(text: &str, span: Span) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -139,7 +135,6 @@ pub struct Report<'p> {
 
 impl<'t> Problems<'t> {
     /// Creates an empty list for `text`.
-    #[must_use]
     pub fn new(text: &'t str, syntax: Syntax) -> Self {
         Self { text, syntax, found: RefCell::default() }
     }
@@ -173,32 +168,27 @@ impl<'t> Problems<'t> {
     }
 
     /// Returns the position of a byte range.
-    #[must_use]
     pub fn place(&self, span: Span) -> Place {
         Place::new(self.text, span)
     }
 
     /// Returns the part of the text at a byte range; empty if the range is not in the text.
-    #[must_use]
     pub fn source(&self, span: Span) -> &'t str {
         self.text.get(span.start..span.end).unwrap_or_default()
     }
 
     /// Returns the number of problems.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.found.borrow()[Severity::Error as usize].len()
     }
 
     /// Takes the problems as an error; `None` if there are none.
-    #[must_use]
     pub fn error(&self, file: &Path) -> Option<ConfigError> {
         let found = self.take(Severity::Error);
         (!found.is_empty()).then(|| ConfigError::with(file, self.text, found))
     }
 
     /// Takes the warnings and the notes.
-    #[must_use]
     pub fn remarks(&self) -> (Vec<Problem>, Vec<Problem>) {
         (self.take(Severity::Warning), self.take(Severity::Note))
     }
@@ -228,7 +218,6 @@ impl Report<'_> {
     }
 
     /// Returns `None`, for readers that give no value after a problem.
-    #[must_use]
     pub fn none<T>(self) -> Option<T> {
         None
     }

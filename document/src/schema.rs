@@ -39,19 +39,16 @@ pub(crate) fn or_null(schema: &mut Value) {
 }
 
 /// Returns the schema of text that is not empty.
-#[must_use]
 pub fn text() -> Value {
     json!({"type": "string", "minLength": 1})
 }
 
 /// Returns the schema of lists.
-#[must_use]
 pub fn list(items: Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
 /// Returns the schema of one of these words.
-#[must_use]
 pub fn one_of<T>(choices: &[(&'static str, T)]) -> Value {
     json!({"enum": choices.iter().map(|(name, _)| *name).collect::<Vec<_>>()})
 }

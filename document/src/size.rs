@@ -64,7 +64,6 @@ fn hint(node: &Node) -> Option<String> {
 }
 
 /// Parses digits and a unit in any case, with optional blanks between them, e.g. `64MiB`. Saturates at `u64::MAX`.
-#[must_use]
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -81,7 +80,6 @@ pub fn parse(text: &str) -> Option<u64> {
 }
 
 /// Formats a size in the largest unit of which it is a whole number, e.g. `512MiB`.
-#[must_use]
 pub fn shown(bytes: u64) -> String {
     let (name, factor) = UNITS
         .iter()

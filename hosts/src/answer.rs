@@ -37,7 +37,6 @@ pub struct Answer {
 
 impl Answer {
     /// Returns the status at this threshold: the stated one, else whether the score reaches the threshold.
-    #[must_use]
     pub fn status_for(&self, threshold: f64) -> Status {
         match (self.status, self.score) {
             (Some(given), _) => given,
@@ -185,7 +184,6 @@ pub(super) fn missing_score(object: &Object) -> BadAnswer {
 }
 
 /// Returns the number that a value stands for, finite or not: a number, a boolean, or text that is a number.
-#[must_use]
 pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
@@ -199,14 +197,12 @@ pub fn number(value: &Value) -> Option<f64> {
 }
 
 /// Returns the error of a field that has another value than expected.
-#[must_use]
 pub fn unexpected(path: &str, expected: &str, found: &Value) -> BadAnswer {
     let shown = truncated(&json::to_string(found, NonFinite::Literal));
     invalid(path, format!("expected {expected}, found {shown}"))
 }
 
 /// Returns the error of a field.
-#[must_use]
 pub fn invalid(path: &str, reason: String) -> BadAnswer {
     BadAnswer::Invalid { path: path.to_owned(), reason }
 }

@@ -46,7 +46,6 @@ pub fn function_contracts() -> impl Iterator<Item = Contract> {
 
 impl Call {
     /// Returns the call that an entry means: of the function it names, or of the one that its host would call.
-    #[must_use]
     pub fn of(contract: Option<Contract>, function: Option<&str>, path: &Path) -> Option<Self> {
         let contract = contract?;
         let default = || functions(contract)?.name.filter(|name| defines(path, name));

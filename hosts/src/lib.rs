@@ -60,13 +60,11 @@ pub static HOSTS: &[&ForeignHost] =
     &[&agentevals::HOST, &agentv::HOST, &adk::HOST, &agenta::HOST, &promptfoo::HOST];
 
 /// Returns the host that defines a contract.
-#[must_use]
 pub fn host_of(contract: Contract) -> &'static ForeignHost {
     HOSTS.iter().copied().find(|host| host.contract == contract).unwrap_or(&agentevals::HOST)
 }
 
 /// Returns the documents and answers of a contract; `None` for the default contract.
-#[must_use]
 pub fn foreign_contract(contract: Contract) -> Option<&'static ForeignContract> {
     host_of(contract).foreign
 }

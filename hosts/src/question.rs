@@ -16,7 +16,6 @@ pub struct Defaults {
 
 impl Defaults {
     /// Returns the settings of an entry.
-    #[must_use]
     pub fn new(config: Object, threshold: Option<f64>) -> Self {
         Self { config, threshold }
     }

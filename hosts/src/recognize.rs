@@ -40,7 +40,6 @@ fn by_key(
 }
 
 /// Returns the contract of an answer that only its host understands, and the keys or type that identify the contract.
-#[must_use]
 pub fn foreign_answer(answer: &Value) -> Option<(Contract, String)> {
     let bare = |found: &str| {
         let (contract, _) = contracts().find(|(_, foreign)| foreign.bare_answers)?;
@@ -69,7 +68,6 @@ pub(super) fn is_foreign_key(key: &str) -> bool {
 
 /// Returns what to change for an evaluator that failed because a key is missing in its document, or because a program of the
 /// SDK was written against another contract. `contract` is the one of its entry.
-#[must_use]
 pub fn missing_key_hint(contract: Option<Contract>, stderr: &str) -> Option<String> {
     let last = stderr.trim_end().lines().next_back()?;
     let missing = last.strip_prefix("KeyError: ").map(|key| key.trim_matches(['\'', '"']));
@@ -105,7 +103,6 @@ pub enum Mismatch {
 
 impl Mismatch {
     /// Returns the mismatch of a file in an entry with this contract.
-    #[must_use]
     pub fn of(path: &Path, contract: Option<Contract>) -> Option<Self> {
         let uncalled =
             functions_of(path).filter(|it| contract.is_none_or(|contract| contract == it.contract));
@@ -117,7 +114,6 @@ impl Mismatch {
     }
 
     /// Returns the contract that the file is written for.
-    #[must_use]
     pub fn contract(&self) -> Contract {
         match self {
             Self::Uncalled(defined) => defined.contract,
@@ -126,7 +122,6 @@ impl Mismatch {
     }
 
     /// Returns the function that the entry must name.
-    #[must_use]
     pub fn function(&self) -> Option<&str> {
         match self {
             Self::Uncalled(defined) if !defined.is_default() => Some(&defined.function),
@@ -135,7 +130,6 @@ impl Mismatch {
     }
 
     /// Returns the error that replaces an answer of this file to a document of the default contract.
-    #[must_use]
     pub fn error(&self) -> Option<BadAnswer> {
         match self {
             // The file may read its document by a module next to it.
@@ -190,7 +184,6 @@ pub struct Defined {
 
 impl Defined {
     /// Returns the name of the host.
-    #[must_use]
     pub fn host(&self) -> &'static str {
         host_of(self.contract).title
     }
@@ -216,7 +209,6 @@ impl fmt::Display for Defined {
 }
 
 /// Returns the function that a host calls in a Python file that is not a program.
-#[must_use]
 pub fn functions_of(path: &Path) -> Option<Defined> {
     let text = python_text(path)?;
     if text.contains("__main__") || text.contains("stdin") {
@@ -236,7 +228,6 @@ pub fn functions_of(path: &Path) -> Option<Defined> {
 
 /// Returns what to change in a file that is not a program, and whose function has the name of one that a host calls, but not its
 /// parameters or its language.
-#[must_use]
 pub fn uncalled_function(path: &Path) -> Option<String> {
     let text = script_text(path)?;
     if text.contains("__main__") || reads_input(&text) {
@@ -268,7 +259,6 @@ pub fn uncalled_function(path: &Path) -> Option<String> {
 }
 
 /// Returns true for a file of JavaScript or TypeScript.
-#[must_use]
 pub fn is_javascript(path: &Path) -> bool {
     Language::of(path).is_some_and(Language::is_for_node)
 }

@@ -35,7 +35,6 @@ impl Question {
 
 /// Returns true if a caller that sent `beginning` to `path` reads errors as plain text only. `contract` is the one of the
 /// document, if it is known.
-#[must_use]
 pub fn wants_plain_text(path: &str, contract: Option<Contract>, beginning: &[u8]) -> bool {
     let contract = contract.or_else(|| detect(beginning).ok());
     let mut foreign = HOSTS.iter().filter_map(|host| host.foreign);
@@ -44,7 +43,6 @@ pub fn wants_plain_text(path: &str, contract: Option<Contract>, beginning: &[u8]
 
 /// Returns the text of a document with the settings that it does not contain. A malformed document is returned unchanged: the
 /// evaluator refuses it.
-#[must_use]
 pub fn complete(body: &[u8], contract: Contract, defaults: &Defaults) -> Vec<u8> {
     completed(body, contract, defaults).unwrap_or_else(|| body.to_vec())
 }

@@ -134,7 +134,6 @@ pub fn parse_items(text: &str, options: &ParseOptions) -> Result<Parsed, ParseEr
 /// Reads text found inside a recording with the default options; `None` when it is not JSON.
 ///
 /// The text `null` gives [`Value::Null`].
-#[must_use]
 pub fn parse_python(text: &str) -> Option<Value> {
     Parser::new(text, &ParseOptions::DEFAULT, &[]).document().ok()
 }

@@ -34,7 +34,6 @@ pub fn parse_repr(text: &str) -> Option<Value> {
 }
 
 /// Returns true for text that starts as the call of a class with keyword arguments, whatever follows.
-#[must_use]
 pub fn is_repr(text: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let text = text.trim_start();
@@ -224,7 +223,6 @@ impl<'a> Reader<'a> {
 /// Compares as Python's `==` does: `1 == 1.0 == True`, objects in any order, `NaN` unequal to itself.
 ///
 /// Integers of any size are compared exactly, also with floats.
-#[must_use]
 pub fn python_eq(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Null, Value::Null) => true,

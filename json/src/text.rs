@@ -21,14 +21,12 @@ const DIGIT_ZEROS: &[u32] = &[
 ///
 /// Surrounding whitespace, a sign, leading zeros, single `_` between digits, and decimal digits of any script are
 /// read; fractions and exponents are not.
-#[must_use]
 pub fn parse_int(text: &str) -> Option<Value> {
     Value::from_digits(&plain_number(text)?)
 }
 
 /// Reads a float as Python's `float(text)` does: as [`parse_int`], with fractions, exponents, `nan` and `inf`/`infinity` in
 /// any case. Overflow gives infinity.
-#[must_use]
 pub fn parse_float(text: &str) -> Option<f64> {
     // Rust reads the same syntax once the `_` are gone.
     plain_number(text)?.parse().ok()
@@ -69,7 +67,6 @@ fn ascii_digit(character: char) -> char {
 
 /// Returns the shortest text that reads back as the same float, as Python writes it: `1.0`, `0.0001`, `1e-05`, `1e+16`,
 /// `nan`, `inf`, `-inf`.
-#[must_use]
 pub fn float_repr(float: f64) -> String {
     with_float_repr(float, str::to_owned)
 }
@@ -94,19 +91,16 @@ fn with_exponent(float: f64) -> String {
 }
 
 /// Returns the result of Python's `str.isspace`: true for Unicode whitespace and the four ASCII separators U+001C to U+001F.
-#[must_use]
 pub fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\x1c'..='\x1f')
 }
 
 /// Returns the text without whitespace at its ends, like `str.strip()`.
-#[must_use]
 pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
 /// Returns the text folded for comparison without case, like `str.casefold`: full Unicode folding, so `ß` becomes `ss`.
-#[must_use]
 pub fn casefold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -116,7 +110,6 @@ pub fn casefold(text: &str) -> String {
 
 /// Returns the text for comparisons of user messages: each run of whitespace becomes one space, none remains at the
 /// ends, and case is folded.
-#[must_use]
 pub fn normalize(text: &str) -> String {
     let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
     casefold(&words.join(" "))
@@ -138,7 +131,6 @@ pub fn camel_case(key: &str) -> Cow<'_, str> {
 }
 
 /// Returns the text of Python's `str()` for a scalar: `True`, `None`, `12.5`, a string as it is; `None` for arrays and objects.
-#[must_use]
 pub fn scalar_text(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => "None".to_owned(),
@@ -155,7 +147,6 @@ pub fn scalar_text(value: &Value) -> Option<String> {
 /// quotes.
 ///
 /// Characters that are not printable are escaped.
-#[must_use]
 pub fn string_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::with_capacity(text.len() + 2);
@@ -181,7 +172,6 @@ pub fn string_repr(text: &str) -> String {
 
 /// Returns the result of Python's `str.isprintable`: false for separators other than the space, control characters and
 /// unassigned code points.
-#[must_use]
 pub fn is_printable(character: char) -> bool {
     character == ' '
         || !matches!(

@@ -46,7 +46,6 @@ impl Value {
     /// Returns the integer written as `digits`, an optional sign followed by one or more ASCII digits.
     ///
     /// Leading zeros are dropped, and `-0` is `0`. The result is `None` if `digits` is anything else.
-    #[must_use]
     pub fn from_digits(digits: &str) -> Option<Self> {
         let magnitude = digits.strip_prefix(['-', '+']).unwrap_or(digits);
         if magnitude.is_empty() || !magnitude.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -61,7 +60,6 @@ impl Value {
     }
 
     /// Returns the text of a string.
-    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -70,7 +68,6 @@ impl Value {
     }
 
     /// Returns the members of an object.
-    #[must_use]
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -79,7 +76,6 @@ impl Value {
     }
 
     /// Returns the items of an array.
-    #[must_use]
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
             Self::Array(items) => Some(items),
@@ -88,7 +84,6 @@ impl Value {
     }
 
     /// Returns the value of a boolean.
-    #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -97,7 +92,6 @@ impl Value {
     }
 
     /// Returns an integer that fits 128 bits. Booleans and floats are not integers.
-    #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
         match self {
             Self::Int(int) => Some(i128::from(*int)),
@@ -107,19 +101,16 @@ impl Value {
     }
 
     /// Returns the member `key` of an object.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
     /// Returns true for `null`.
-    #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
     /// Returns true for `null`, `""` and `[]`, but not for an empty object, `0` and `false`.
-    #[must_use]
     pub fn is_empty_like(&self) -> bool {
         match self {
             Self::Null => true,
@@ -130,7 +121,6 @@ impl Value {
     }
 
     /// Returns the truth value that Python gives it: false for `null`, `false`, zero, and everything empty.
-    #[must_use]
     pub fn is_truthy(&self) -> bool {
         match self {
             Self::Null => false,
@@ -145,7 +135,6 @@ impl Value {
     }
 
     /// Returns the name of the type with its article, for messages: `an object`, `a string`.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -230,7 +219,6 @@ pub fn object<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value 
 }
 
 /// Converts a number of things.
-#[must_use]
 pub fn count(count: usize) -> Value {
     Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }

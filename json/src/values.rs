@@ -35,7 +35,6 @@ impl Scanner<'_> {
     }
 
     /// Returns the text of the value that started at `start` and was just skipped. It has to be held.
-    #[must_use]
     pub fn text_since(&self, start: usize) -> &[u8] {
         self.window.since(start)
     }

@@ -74,52 +74,44 @@ pub fn write_string(text: &str, out: &mut String) {
 }
 
 /// Returns the text of [`write()`].
-#[must_use]
 pub fn to_string(value: &Value, non_finite: NonFinite) -> String {
     written(value, compact(non_finite), 0)
 }
 
 /// Returns the text for a report: indented by two spaces, ASCII only, with the literals `NaN`, `Infinity` and `-Infinity`.
-#[must_use]
 pub fn to_pretty(value: &Value) -> String {
     written(value, indented(NonFinite::Literal), 0)
 }
 
 /// Returns the text with lines indented by two spaces, non-ASCII characters as they are, and `null` for numbers that are not
 /// finite: what Python's pydantic writes with `indent=2`.
-#[must_use]
 pub fn to_indented(value: &Value) -> String {
     written(value, Style { ascii: false, ..indented(NonFinite::Null) }, 0)
 }
 
 /// Returns the text of [`to_pretty`] for a value that is nested `depth` levels deep. The text is valid JSON for every
 /// value: see [`NonFinite::Text`].
-#[must_use]
 pub fn to_pretty_inside(value: &Value, depth: usize) -> String {
     written(value, indented(NonFinite::Text), depth)
 }
 
 /// Returns the text of Python's `json.dumps(value, sort_keys=True)`: keys sorted by code point, `", "` and `": "`, ASCII
 /// only.
-#[must_use]
 pub fn to_python(value: &Value) -> String {
     written(value, spaced(true), 0)
 }
 
 /// Returns the text of Python's `json.dumps(value)`: that of [`to_python`] with keys in their own order.
-#[must_use]
 pub fn to_python_in_order(value: &Value) -> String {
     written(value, spaced(false), 0)
 }
 
 /// Formats a value in one line for people: as [`to_python_in_order`], with all characters as they are.
-#[must_use]
 pub fn to_line(value: &Value) -> String {
     written(value, Style { ascii: false, ..spaced(false) }, 0)
 }
 
 /// Returns the text of a result for places that take only text: empty for `null`, a string as it is, else [`to_python`].
-#[must_use]
 pub fn output_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),

@@ -31,13 +31,11 @@ pub struct Connection {
 
 impl Connection {
     /// Name of the evaluator.
-    #[must_use]
     pub fn evaluator(&self) -> &str {
         &self.evaluator
     }
 
     /// Settings: those of the entry over those of the run.
-    #[must_use]
     pub fn settings(&self) -> &JudgeSettings {
         &self.settings
     }
@@ -88,13 +86,11 @@ impl Connection {
     }
 
     /// Returns what the budget of the evaluator was spent on, apart from that of the run.
-    #[must_use]
     pub fn spent(&self) -> Spent {
         self.budgets.last().map(Budget::spent).unwrap_or_default()
     }
 
     /// Creates a request with the parameters of the settings. `location` is named in errors, e.g. `conversation c1`.
-    #[must_use]
     pub fn request(&self, messages: Vec<Message>, metric: &str, location: &str) -> Request {
         Request {
             params: self.settings.params.clone(),

@@ -61,7 +61,6 @@ impl<T> Pieces<T> {
     }
 
     /// Returns the text if nothing in it stands for a value.
-    #[must_use]
     pub fn literal(&self) -> Option<&str> {
         match &self.0[..] {
             [] => Some(""),

@@ -204,20 +204,17 @@ impl Session {
     }
 
     /// Removes the secrets of the environment from a text.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         self.0.redactor.redact(text)
     }
 
     /// Returns the maximum number of calls that may be in flight at the same time.
-    #[must_use]
     pub fn concurrency(&self) -> usize {
         self.0.shared.concurrency()
     }
 
     /// Returns the number of evaluations that are enough to use all queues: each has at least one call in flight, and others
     /// wait for the place of one that ends. One, if calls must not overtake each other.
-    #[must_use]
     pub fn evaluations(&self) -> usize {
         let connections = lock(&self.0.connections);
         let is_ordered = connections.values().any(|connection| connection.is_ordered());
@@ -226,7 +223,6 @@ impl Session {
 
     /// Saves the recordings, and returns what the calls used. Calls that are still in flight are not recorded; a later call
     /// of this function saves them.
-    #[must_use]
     pub fn finish(&self) -> Summary {
         let (mut warnings, mut errors) = (Vec::new(), Vec::new());
         for cassette in lock(&self.0.cassettes).values() {

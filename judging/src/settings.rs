@@ -105,7 +105,6 @@ macro_rules! fill {
 
 impl JudgeSettings {
     /// Returns these settings, with those of `base` where these are not set.
-    #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         let mut settings = self.clone();
         fill! { settings from base:
@@ -131,7 +130,6 @@ impl JudgeSettings {
     }
 
     /// Returns these settings over others of the same layer, whose limits of the budget count where these set none.
-    #[must_use]
     pub fn over_same_layer(&self, base: &Self) -> Self {
         let (mut budget, lower) = (self.budget.clone(), &base.budget);
         fill! { budget from lower: calls tokens money assume_tokens }
@@ -139,19 +137,16 @@ impl JudgeSettings {
     }
 
     /// Returns the names of the models; the default one if none is set.
-    #[must_use]
     pub fn models(&self) -> Vec<String> {
         if self.models.is_empty() { vec![DEFAULT_MODEL.to_owned()] } else { self.models.clone() }
     }
 
     /// Returns the mode: without a cassette nothing is recorded.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode.unwrap_or(if self.cassette.is_some() { Mode::Auto } else { Mode::Off })
     }
 
     /// Returns the criterion of a metric with the samples and rules of the judge.
-    #[must_use]
     pub fn criterion(&self, metric: Criterion) -> Criterion {
         let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let then = self.on_disagreement.unwrap_or(OnDisagreement::Fail);
@@ -179,7 +174,6 @@ impl JudgeSettings {
     }
 
     /// Returns the limits of calls.
-    #[must_use]
     pub fn limits(&self) -> Limits {
         let default = Limits::default();
         let (retries, concurrency) = (default.retries, default.concurrency);
@@ -202,7 +196,6 @@ impl JudgeSettings {
 
     /// Returns the settings that decide about results, as JSON, for the keys of saved results. Limits of time, rate and
     /// money, keys and recordings are not among them.
-    #[must_use]
     pub fn identity(&self) -> Value {
         let Params { temperature, top_p, top_k, max_output_tokens, seed, .. } = &self.params;
         let Params { stop, reasoning_effort, thinking_budget, json_schema, .. } = &self.params;

@@ -145,14 +145,12 @@ pub fn check_destination(path: &Path) -> io::Result<()> {
 }
 
 /// Returns true if [`atomic_write`] replaces or creates a file at this path, and false for pipes, devices and descriptors.
-#[must_use]
 pub fn is_replaced(path: &Path) -> bool {
     matches!(destination(path), Ok(Destination::Replace(_)))
 }
 
 /// Returns true if the path leads to the standard output of this process, as `/dev/stdout` does. Its position in a file is
 /// known to the stream alone, so it is better written to than the path.
-#[must_use]
 pub fn is_stdout(path: &Path) -> bool {
     let Ok(Destination::Descriptor(link)) = destination(path) else { return false };
     let own = fs::canonicalize("/proc/self/fd");

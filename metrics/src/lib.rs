@@ -120,7 +120,6 @@ pub struct Setting {
 
 impl Setting {
     /// Creates the documentation of a key with one spelling.
-    #[must_use]
     pub const fn new(key: &'static str, schema: &'static str, example: &'static str) -> Self {
         Self { key, alias: None, schema, example }
     }
@@ -146,7 +145,6 @@ pub struct MetricInput<'a> {
 
 impl<'a> MetricInput<'a> {
     /// Creates an input.
-    #[must_use]
     pub fn new(
         turns: &'a [Turn],
         golden: Result<&'a EvalCase, &'a Unmatched>,
@@ -217,7 +215,6 @@ pub struct Scored {
 
 impl Scored {
     /// Creates a score without details that the threshold decides about.
-    #[must_use]
     pub fn new(score: f64) -> Self {
         Self { score, passed: None, per_turn: Vec::new(), details: None }
     }
@@ -225,7 +222,6 @@ impl Scored {
 
 impl Outcome {
     /// Creates the outcome of a conversation that has nothing to score.
-    #[must_use]
     pub fn not_evaluated(reason: impl Into<String>) -> Self {
         let reason = Value::String(reason.into());
         Self::NotEvaluated { details: Object::from_iter([("reason".to_owned(), reason)]) }

@@ -40,7 +40,6 @@ impl Metric for ResponseMatch {
 ///
 /// Words are compared without case and, if English letters, by their stem. Scripts written without spaces count each
 /// character, or each letter with its marks, as a word.
-#[must_use]
 pub fn rouge_1(candidate: &str, reference: &str) -> f64 {
     ngram_f_measure(&tokens(candidate), &tokens(reference), 1)
 }

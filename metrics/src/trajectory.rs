@@ -120,7 +120,6 @@ impl MatchType {
     const ALIAS: &'static str = "trajectoryMatchType";
 
     /// Returns the name in configurations and arguments: `EXACT`, `IN_ORDER`, `ANY_ORDER`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "EXACT",
@@ -130,7 +129,6 @@ impl MatchType {
     }
 
     /// Returns the match type of that name, in any case.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(name))
     }

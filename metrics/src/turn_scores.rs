@@ -32,7 +32,6 @@ impl TurnScores {
     }
 
     /// Combines the scores: the mean of the evaluated turns, which passes if each of them does.
-    #[must_use]
     pub fn outcome(self, turns: usize, golden: usize, details: Object) -> Outcome {
         let mut details = details;
         let (mut per_turn, mut all_passed, mut notes) = (Vec::new(), true, Vec::new());

@@ -45,7 +45,6 @@ impl<'a> Call<'a> {
 }
 
 /// Returns the arguments of a recorded call as an object: none as an empty one, any other value as its member `value`.
-#[must_use]
 pub fn arguments(call: &ToolCall) -> Cow<'_, Value> {
     match &call.arguments {
         arguments @ Value::Object(_) => Cow::Borrowed(arguments),

@@ -152,7 +152,6 @@ impl From<Recorded> for Answer {
 
 impl Broker {
     /// Creates a broker without a cassette.
-    #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -183,7 +182,6 @@ impl Broker {
     }
 
     /// Cassette, to save it at the end of a run.
-    #[must_use]
     pub fn cassette(&self) -> Option<&Cassette> {
         self.cassette.as_ref()
     }
@@ -201,7 +199,6 @@ impl Broker {
 
     /// Returns the answer if it is known without sending anything and without waiting: it is recorded, or it must not be asked
     /// for. `None` if [`ask`](Self::ask) would ask a server or wait for an equal call.
-    #[must_use]
     pub fn recorded(&self, call: &Call<'_>) -> Option<Result<Answer, ModelError>> {
         let endpoint = call.endpoint;
         let (provider, model) = (endpoint.provider(), endpoint.model());

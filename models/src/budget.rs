@@ -22,7 +22,6 @@ pub struct Price {
 
 impl Price {
     /// Returns the cost of a call, or `None` if the number has too many digits.
-    #[must_use]
     pub fn cost(&self, usage: &Usage) -> Option<Decimal> {
         let cached = usage.cached.min(usage.input);
         let parts = [
@@ -48,7 +47,6 @@ impl Prices {
     }
 
     /// Returns the price of a model.
-    #[must_use]
     pub fn get(&self, provider: &str, model: &str) -> Option<&Price> {
         self.0.get(&format!("{provider}/{model}")).or_else(|| self.0.get(model))
     }
@@ -117,7 +115,6 @@ impl Budget {
     }
 
     /// Returns what was spent so far.
-    #[must_use]
     pub fn spent(&self) -> Spent {
         lock(&self.0.state).spent.clone()
     }

@@ -56,7 +56,6 @@ pub struct VirtualClock(Arc<Mutex<(Duration, Vec<Duration>)>>);
 
 impl VirtualClock {
     /// Waits so far, in order.
-    #[must_use]
     pub fn waits(&self) -> Vec<Duration> {
         lock(&self.0).1.clone()
     }
@@ -92,7 +91,6 @@ impl Cancel {
     }
 
     /// Returns true after [`cancel`](Self::cancel).
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         *lock(&self.0.0)
     }

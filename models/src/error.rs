@@ -64,7 +64,6 @@ pub(crate) enum Retry {
 
 impl ErrorKind {
     /// Name in reports.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::RateLimited => "rate_limited",
@@ -92,7 +91,6 @@ impl ErrorKind {
     }
 
     /// Returns true if the same call may succeed later without a change.
-    #[must_use]
     pub fn is_transient(self) -> bool {
         self.retry() != Retry::Never
     }

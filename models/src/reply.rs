@@ -35,7 +35,6 @@ impl Usage {
     }
 
     /// Sum of both directions.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }

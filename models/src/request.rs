@@ -29,7 +29,6 @@ pub enum Role {
 
 impl Role {
     /// Returns true if messages of this author are instructions.
-    #[must_use]
     pub fn is_instruction(self) -> bool {
         matches!(self, Self::System | Self::Developer)
     }
@@ -185,7 +184,6 @@ const SAMPLES_OF_REPEAT: u32 = 1_000_000;
 
 /// Returns the number of the first sample of a repeat of an evaluation, which is counted from 0. No two repeats have a sample
 /// in common, so each has recordings of its own.
-#[must_use]
 pub const fn first_sample(repeat: u32) -> u32 {
     repeat.saturating_mul(SAMPLES_OF_REPEAT)
 }
@@ -206,7 +204,6 @@ pub enum Api {
 
 impl Api {
     /// Path behind the base URL of the servers that have it.
-    #[must_use]
     pub fn path(self) -> &'static str {
         match self {
             Self::ChatCompletions => "/chat/completions",
@@ -257,7 +254,6 @@ pub struct Request {
 
 impl Request {
     /// Creates a request without parameters.
-    #[must_use]
     pub fn new(messages: Vec<Message>) -> Self {
         Self { messages: messages.into(), ..Self::default() }
     }
@@ -270,7 +266,6 @@ impl Request {
     }
 
     /// Creates a request that is sent as a program wrote it.
-    #[must_use]
     pub fn forwarded(api: Api, body: Map<String, Value>) -> Self {
         Self { forwarded: Some(Forwarded { api, body }), ..Self::default() }
     }
@@ -282,7 +277,6 @@ impl Request {
     }
 
     /// Returns the instructions of all system messages, separated by an empty line, or `None`.
-    #[must_use]
     pub fn system(&self) -> Option<String> {
         let texts = self.messages.iter().filter(|message| message.role.is_instruction());
         let texts: Vec<&str> = texts.map(|message| &*message.content).collect();

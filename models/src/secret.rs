@@ -19,13 +19,11 @@ impl Secret {
     }
 
     /// Name of the variable that holds the key.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Value, for the header of a request and for nothing else.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.value
     }
@@ -71,13 +69,11 @@ impl Redactor {
     }
 
     /// Returns a redactor that replaces another secret as well.
-    #[must_use]
     pub(crate) fn with(&self, secret: Option<Secret>) -> Self {
         Self::new(self.secrets.iter().cloned().chain(secret))
     }
 
     /// Returns the text without the values of the secrets.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {

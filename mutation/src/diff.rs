@@ -6,7 +6,6 @@ use similar::{ChangeTag, TextDiff};
 const CONTEXT: usize = 3;
 
 /// Returns the unified diff of two documents, without a header; empty if they are equal.
-#[must_use]
 pub fn diff(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     diff.unified_diff().context_radius(CONTEXT).missing_newline_hint(false).to_string()
@@ -14,7 +13,6 @@ pub fn diff(before: &str, after: &str) -> String {
 
 /// Returns the number of bytes that a unified diff removes and adds, to the word: lines around a change do not count, nor do words
 /// of a changed line that stay.
-#[must_use]
 pub fn changed(diff: &str) -> usize {
     let lines = |sign: char| {
         let lines = diff.lines().filter_map(|line| line.strip_prefix(sign));

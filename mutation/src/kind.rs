@@ -85,7 +85,6 @@ pub struct Expectations {
 
 impl Expectations {
     /// Returns those of an evaluator of a kind.
-    #[must_use]
     pub fn of(kind: Kind) -> Self {
         Self { kind: Some(kind), ..Self::default() }
     }
@@ -111,7 +110,6 @@ impl Expectations {
     }
 
     /// Returns true if an operator or relation is left out.
-    #[must_use]
     pub fn skips(&self, name: &str) -> bool {
         self.skip.iter().any(|skipped| skipped == name)
     }
@@ -146,7 +144,6 @@ const OF_BUDGETS: [&str; 4] =
     ["inference_call_count_v1", "invocation_duration_v1", "token_usage_v1", "tool_call_count_v1"];
 
 /// Returns what is expected of a built-in metric with these settings; no kind for metrics that none of the operators concern.
-#[must_use]
 pub fn of_metric(name: &str, settings: &evaluator_json::Object) -> Expectations {
     const CALLS_ONLY: [&str; 2] = ["error_result", "claim_success"];
     let setting = |key: &str| settings.get(key).and_then(|value| value.as_str()).unwrap_or("");

@@ -112,19 +112,16 @@ pub const OTHER_ORDER: &str = "other_order";
 
 impl Operator {
     /// Returns the operator or relation of a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         OPERATORS.iter().chain(RELATIONS).chain([&GOLDEN]).find(|operator| operator.name == name)
     }
 
     /// Returns the places where it changes something.
-    #[must_use]
     pub fn sites(&self, subject: &Subject<'_>) -> Vec<Site> {
         (self.sites)(subject)
     }
 
     /// Returns what it has to do to the result of an evaluator; `None` if it does not apply to it.
-    #[must_use]
     pub fn effect(&self, expectations: &Expectations) -> Option<Effect> {
         expectations.effect(self.name, &self.effects)
     }
@@ -143,13 +140,11 @@ pub struct Mutation {
 
 impl Mutation {
     /// Creates an edit.
-    #[must_use]
     pub fn new(operator: &'static Operator, site: Site) -> Self {
         Self { operator, site, then: None }
     }
 
     /// Returns the changed conversation; `None` if it has no such place, or the edit changes nothing.
-    #[must_use]
     pub fn apply(&self, subject: &Subject<'_>) -> Option<Conversation> {
         let mut conversation = subject.conversation.clone();
         if !(self.operator.edit)(&mut conversation, subject, self.site) {
@@ -163,7 +158,6 @@ impl Mutation {
 
     /// Returns the edit that this one must not score higher than: the same damage without the order to the judge, or the first of
     /// two edits.
-    #[must_use]
     pub fn control(&self, subject: &Subject<'_>) -> Option<Self> {
         if self.then.is_some() {
             return Some(Self { then: None, ..*self });

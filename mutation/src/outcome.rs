@@ -33,7 +33,6 @@ pub enum Observed {
 
 impl Observed {
     /// Returns the score.
-    #[must_use]
     pub fn score(&self) -> Option<f64> {
         match self {
             Self::Scored { score, .. } => Some(*score),
@@ -62,7 +61,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the outcome of damage with this effect, of a conversation that passes with a score, which varies by up to `noise`.
-    #[must_use]
     pub fn of(effect: Effect, before: f64, noise: f64, observed: &Observed) -> Self {
         let (score, passed) = match observed {
             Observed::Error { .. } => return Self::Broke,

@@ -109,7 +109,6 @@ pub struct Draft<'c> {
 
 impl<'c> Draft<'c> {
     /// Creates a draft without conversations.
-    #[must_use]
     pub fn new(expectations: &'c Expectations, choice: &'c Choice) -> Self {
         let pool = |operator, role| Pool { operator, role, candidates: vec![], not_applicable: 0 };
         let damage = OPERATORS.iter().filter(|operator| choice.has(operator));
@@ -195,7 +194,6 @@ impl<'c> Draft<'c> {
 
     /// Chooses the trials: damage evenly over operators, and the same number of conversations for each relation. Returns them with
     /// the number of conversations in which an operator has no place.
-    #[must_use]
     pub fn trials(self) -> (Vec<Trial>, Vec<(&'static Operator, Effect, usize)>) {
         let Self { choice, damage, relations, pairs, .. } = self;
         let mut random = Random::new(choice.seed);

@@ -211,7 +211,6 @@ pub struct Tried {
 
 impl Tried {
     /// Returns the outcome of damage; `None` for other trials.
-    #[must_use]
     pub fn outcome(&self) -> Option<(Effect, Outcome)> {
         match self.trial.role {
             Role::Damage(effect) => {
@@ -250,7 +249,6 @@ pub struct Sums<'t> {
 
 impl<'t> Sums<'t> {
     /// Sums up trials. `operators` are those that were used, with the number of conversations without a place for them.
-    #[must_use]
     pub fn new(
         tried: &'t [Tried],
         operators: &[(&'static Operator, Effect, usize)],

@@ -36,7 +36,6 @@ pub fn program_at(path: &Path, settings: &CodeConfig) -> Result<EvaluatorConfig,
 
 /// Returns the name of an evaluator by its path: `checks/polite.py`, `polite/src/main.rs` and the directory `polite` are called
 /// `polite`.
-#[must_use]
 pub fn name_of(path: &Path) -> String {
     let part = |path: Option<&Path>| {
         let name = path.and_then(Path::file_stem);

@@ -31,7 +31,6 @@ pub struct Rules {
 
 impl Rules {
     /// Returns rules with 10 s of quiet, 10 minutes of idleness, and 10,000 open conversations.
-    #[must_use]
     pub fn new(by_session: bool) -> Self {
         let (quiet_for, idle_for) = (Duration::from_secs(10), Duration::from_secs(600));
         Self { by_session, quiet_for, idle_for, open: 10_000 }

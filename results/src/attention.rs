@@ -54,7 +54,6 @@ impl Report {
 impl EvaluationReport {
     /// Returns how far a failed evaluation is below its threshold, as a share of the threshold in 0..=1; 1 if it fails for
     /// another reason. `None` if it did not fail.
-    #[must_use]
     pub fn shortfall(&self) -> Option<f64> {
         let is_failed = self.outcome() == EvaluationOutcome::Failed;
         is_failed.then(|| match (self.score, self.threshold) {

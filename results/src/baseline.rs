@@ -68,13 +68,11 @@ impl Baseline {
     }
 
     /// The file.
-    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
     /// Returns true for a result of another tool.
-    #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.report.header.as_ref().is_some_and(|it| !it.is_of_run_file())
     }

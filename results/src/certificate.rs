@@ -208,7 +208,6 @@ impl Certificate {
     }
 
     /// Returns the text of the file.
-    #[must_use]
     pub fn to_text(&self) -> String {
         // Its values are numbers, texts and digests, which JSON has.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -233,7 +232,6 @@ impl Certificate {
 
 impl CertifiedLabels {
     /// Creates counts without labels. `labels` is what their digest is of; `ties` conversations are left out.
-    #[must_use]
     pub fn new(split: Option<String>, labels: &impl Serialize, ties: u64) -> Self {
         let digest = Digester::new("labels").json("labels", labels).finish();
         Self { digest, split, good: 0, good_passed: 0, bad: 0, bad_failed: 0, ties }

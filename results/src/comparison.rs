@@ -198,7 +198,6 @@ impl CaseChangeKind {
     ];
 
     /// Returns the word for it, e.g. `regressed`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Regressed => "regressed",
@@ -289,7 +288,6 @@ impl Comparison {
     }
 
     /// Returns the verdict of all claims together: they pass only if each does, and if no evaluator of the base is missing.
-    #[must_use]
     pub fn verdict(&self) -> GateVerdict {
         match (self.failed(), self.undecided()) {
             (0, 0) => GateVerdict::Pass,
@@ -304,20 +302,17 @@ impl Comparison {
     }
 
     /// Returns the number of claims that fail.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         self.claims().filter(|(_, it)| it.verdict == GateVerdict::Fail).count() as u64
     }
 
     /// Returns the number of claims that are undecided, and of evaluators of the base that are missing.
-    #[must_use]
     pub fn undecided(&self) -> u64 {
         let undecided = self.claims().filter(|(_, it)| it.verdict == GateVerdict::Inconclusive);
         (undecided.count() + self.missing_evaluators().len()) as u64
     }
 
     /// Returns the evaluators that only the base has, and that leave the claims undecided.
-    #[must_use]
     pub fn missing_evaluators(&self) -> &[String] {
         let decides = self.claims().next().is_some() && !self.allows_missing;
         if decides { &self.only_in_base } else { &[] }

@@ -28,7 +28,6 @@ pub struct EventTurn {
 
 impl EventContext {
     /// Returns the part of a conversation, which was compared with this golden case.
-    #[must_use]
     pub fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
         let turn = |turn: &Turn| EventTurn {
             span: turn.judged.clone(),

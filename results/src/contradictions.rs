@@ -27,7 +27,6 @@ pub struct Contradictions {
 
 impl Contradictions {
     /// Returns the first contradiction, and the number of further ones.
-    #[must_use]
     pub fn message(&self) -> String {
         match self.more {
             0 => self.first.clone(),
@@ -73,7 +72,6 @@ impl Report {
 }
 
 /// Returns the contradiction between a status that an evaluator states and its score, as a sentence. The answer is valid.
-#[must_use]
 pub fn contradiction(status: Status, score: Option<f64>, threshold: f64) -> Option<String> {
     let score = score?;
     match status {

@@ -122,7 +122,6 @@ const MISSING: Entry = Entry { start: 0, length: 0, store: 0 };
 
 impl Collector {
     /// A collector that keeps this number of bytes in memory, see [`REPORT_MEMORY`], for this number of conversations.
-    #[must_use]
     pub fn new(memory: usize, conversations: usize) -> Self {
         let stores = vec![Store::new(memory)];
         let entries = vec![MISSING; conversations];
@@ -181,7 +180,6 @@ impl Collector {
     }
 
     /// The conversations. Those that were not added cannot be read.
-    #[must_use]
     pub fn finish(mut self) -> Conversations {
         self.inner.stores.iter_mut().for_each(Store::close);
         self.inner.performance = self.inner.totals.finish();
@@ -355,38 +353,32 @@ impl Collector {
 
 impl Conversations {
     /// Number of conversations.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.entries.len()
     }
 
     /// Returns true if there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.entries.is_empty()
     }
 
     /// The reports in order.
-    #[must_use]
     pub fn iter(&self) -> ConversationReports<'_> {
         self.iter_from(0)
     }
 
     /// The reports from this number on.
-    #[must_use]
     pub fn iter_from(&self, next: usize) -> ConversationReports<'_> {
         ConversationReports { inner: &self.0, readers: Vec::new(), next, parts: Parts::ALL }
     }
 
     /// The report of the conversation with this number, from 0; `None` beyond the last one.
-    #[must_use]
     pub fn get(&self, number: usize) -> Option<io::Result<ConversationReport>> {
         self.iter_from(number).next()
     }
 
     /// Returns the transcript of the conversation with this number, see
     /// [`RunWriter::transcript`](super::run_file::RunWriter::transcript); `None` if the run file does not have it.
-    #[must_use]
     pub fn transcript(&self, number: usize) -> Option<io::Result<String>> {
         let entry = self.0.transcripts.get(&number)?;
         let span = Span { start: entry.start, length: entry.length.into() };
@@ -406,7 +398,6 @@ impl Conversations {
     }
 
     /// Returns the bytes that the conversation with this number has in the run file, with its transcript.
-    #[must_use]
     pub fn size(&self, number: usize) -> usize {
         let entries = self.0.entries.get(number).into_iter();
         let entries = entries.chain(self.0.transcripts.get(&number));
@@ -414,25 +405,21 @@ impl Conversations {
     }
 
     /// Returns the number of transcripts.
-    #[must_use]
     pub fn transcripts(&self) -> usize {
         self.0.transcripts.len()
     }
 
     /// Number of evaluations that passed, failed, broke, were not evaluated and were not run.
-    #[must_use]
     pub fn tally(&self) -> Tally {
         self.0.totals.tally
     }
 
     /// Number of [warnings](super::EvaluationReport::warnings) of all evaluations.
-    #[must_use]
     pub fn warnings(&self) -> u64 {
         self.0.totals.warnings
     }
 
     /// Number of evaluations for which an evaluator was called: all but those of conversations that cannot be evaluated.
-    #[must_use]
     pub fn asked(&self) -> usize {
         self.0.totals.asked
     }
@@ -443,7 +430,6 @@ impl Conversations {
     }
 
     /// Number of conversations that an evaluator did not evaluate. Errors do not count.
-    #[must_use]
     pub fn dropped_out(&self) -> u64 {
         self.0.totals.dropped_out
     }
@@ -476,7 +462,6 @@ impl Conversations {
     }
 
     /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
-    #[must_use]
     pub fn performance(&self) -> Option<&RunPerformance> {
         self.0.performance.as_ref()
     }
@@ -494,7 +479,6 @@ impl Conversations {
     }
 
     /// The first error of reading a conversation so far.
-    #[must_use]
     pub fn unreadable(&self) -> Option<&str> {
         self.0.unreadable.get().map(String::as_str)
     }

@@ -88,7 +88,6 @@ pub struct Digester(Sha256);
 
 impl Digester {
     /// Starts with the kind of thing that the digest is of.
-    #[must_use]
     pub fn new(about: &str) -> Self {
         Self::default().bytes("version", &ENCODING.to_le_bytes()).bytes("about", about.as_bytes())
     }
@@ -119,7 +118,6 @@ impl Digester {
     }
 
     /// Returns the digest of all added values, in this order.
-    #[must_use]
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

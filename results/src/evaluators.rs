@@ -197,7 +197,6 @@ impl Report {
 
     /// Returns true if a failed evaluation of this case fails nothing by itself, because a gate or the comparison with a
     /// baseline judges the evaluator.
-    #[must_use]
     pub fn is_judged_as_a_whole(&self, evaluator: &str, case: &str) -> bool {
         self.has_gate(evaluator)
             || self
@@ -208,7 +207,6 @@ impl Report {
 
     /// Returns the number of failed evaluations that fail nothing by themselves, see
     /// [`is_judged_as_a_whole`](Self::is_judged_as_a_whole).
-    #[must_use]
     pub fn gated_failures(&self) -> u64 {
         if self.gates.is_empty() && self.comparison.is_none() {
             return 0;

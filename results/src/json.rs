@@ -354,7 +354,6 @@ fn containment(contained: &Contained) -> Value {
 
 impl EvaluatorSums {
     /// Returns the JSON form in reports.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         evaluator(self)
     }
@@ -362,7 +361,6 @@ impl EvaluatorSums {
 
 impl GateResult {
     /// Returns the JSON form in reports.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         gate(self)
     }
@@ -370,7 +368,6 @@ impl GateResult {
 
 impl TargetProxyReport {
     /// Returns the JSON form in reports.
-    #[must_use]
     pub fn into_json(self) -> Value {
         let TargetTokens { input, output, cached, reasoning } = self.tokens;
         let tokens = object([

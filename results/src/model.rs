@@ -58,7 +58,6 @@ pub struct JudgeUsage {
 
 impl JudgeUsage {
     /// Adds the calls of another part of the run. Returns their cost if it cannot be added, e.g. one in another currency.
-    #[must_use]
     pub(crate) fn append(&mut self, part: Self) -> Option<String> {
         let Self { calls, requests, replayed, failed, input_tokens, output_tokens, .. } = part;
         for (sum, count) in [
@@ -277,19 +276,16 @@ pub struct Contained {
 
 impl ConversationReport {
     /// Creates the report of a conversation without turns and evaluations.
-    #[must_use]
     pub fn new(trace_id: Arc<str>) -> Self {
         Self { trace_id, ..Self::default() }
     }
 
     /// Returns the id of the case: the golden case, else the value of the attribute that identifies cases, else the trace id.
-    #[must_use]
     pub fn case(&self) -> &Arc<str> {
         self.named_case().unwrap_or(&self.trace_id)
     }
 
     /// Returns the id of the case, of which there may be other conversations; `None` if the conversation is a case of its own.
-    #[must_use]
     pub fn named_case(&self) -> Option<&Arc<str>> {
         self.eval_case_id.as_ref().or(self.case.as_ref())
     }
@@ -303,7 +299,6 @@ impl ConversationReport {
     }
 
     /// Returns what a report shows of the first prompt of a conversation: 100 characters.
-    #[must_use]
     pub fn prompt_of(text: &str) -> Arc<str> {
         text.chars().take(100).collect::<String>().into()
     }
@@ -311,7 +306,6 @@ impl ConversationReport {
 
 impl EvaluationReport {
     /// Creates the report of an evaluation with the status `NOT_EVALUATED`, without a score or an error.
-    #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), attempts: 1, ..Self::default() }
     }
@@ -328,7 +322,6 @@ impl EvaluationReport {
     }
 
     /// Returns false if the run stopped before the evaluation.
-    #[must_use]
     pub fn was_run(&self) -> bool {
         self.error_type != Some(NOT_RUN)
     }

@@ -23,7 +23,6 @@ pub enum EvaluationOutcome {
 
 impl EvaluationOutcome {
     /// Name in the JSON report, e.g. `not_evaluated`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -35,7 +34,6 @@ impl EvaluationOutcome {
     }
 
     /// Word in the status column of reports for people, e.g. `NOT_EVALUATED`.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Passed => Status::Passed.as_str(),
@@ -47,7 +45,6 @@ impl EvaluationOutcome {
     }
 
     /// Mark at the beginning of a line of reports for people, e.g. `[PASS]`; all marks have the same width.
-    #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
             Self::Passed => "[PASS]",
@@ -91,7 +88,6 @@ impl EvaluationReport {
     }
 
     /// Outcome of the evaluation.
-    #[must_use]
     pub fn outcome(&self) -> EvaluationOutcome {
         match (&self.error, self.status) {
             _ if !self.was_run() => EvaluationOutcome::NotRun,
@@ -104,13 +100,11 @@ impl EvaluationReport {
 
     /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the
     /// evaluator write.
-    #[must_use]
     pub fn shown_score(&self) -> Option<f64> {
         self.score.filter(|_| self.is_judged())
     }
 
     /// Scores of the turns to show to people; empty where the evaluation was not judged.
-    #[must_use]
     pub fn shown_turn_scores(&self) -> &[Option<f64>] {
         if self.is_judged() { &self.per_invocation_scores } else { &[] }
     }

@@ -17,7 +17,6 @@ impl EvaluationReport {
     /// Text with which the evaluator explains its result: the first one that is not empty under a key of [`REASON_KEYS`] in
     /// its details, or else the texts under one of [`MISS_KEYS`], or else what its judge says about the rubrics and turns that
     /// fail.
-    #[must_use]
     pub fn reason(&self) -> Option<Cow<'_, str>> {
         let details = self.details.as_ref()?;
         let text = |key: &&str| {
@@ -36,7 +35,6 @@ impl EvaluationReport {
 
     /// Text about the tool calls that differ from the golden ones, in a line; `None` if the evaluator does not compare calls,
     /// or found no difference.
-    #[must_use]
     pub fn difference(&self) -> Option<String> {
         let details = self.details.as_ref()?;
         let turns = list(details, "comparisons").map(compared).or_else(|| {

@@ -8,7 +8,6 @@ impl EvaluationReport {
     /// The combination is an error if a repeat is, and not run if a repeat was not run. It passes if more than half of the
     /// repeats pass; it is not evaluated if those that are not evaluated could decide; else it fails. Its score and the scores
     /// of its turns are means, its duration is the sum. Everything else is that of the first repeat with the same outcome.
-    #[must_use]
     pub fn combine(mut repeats: Vec<Self>) -> Self {
         if repeats.len() < 2 {
             return repeats.pop().unwrap_or_default();
@@ -51,7 +50,6 @@ impl EvaluationReport {
     }
 
     /// Returns how many repeats passed, and how many there are; `None` if the evaluation was not repeated.
-    #[must_use]
     pub fn passed_repeats(&self) -> Option<(usize, usize)> {
         let passed = self.repeats.iter().filter(|it| it.outcome() == EvaluationOutcome::Passed);
         (!self.repeats.is_empty()).then(|| (passed.count(), self.repeats.len()))
@@ -64,7 +62,6 @@ impl EvaluationReport {
     }
 
     /// Returns true if repeats with a value differ in their score or outcome.
-    #[must_use]
     pub fn repeats_differ(&self) -> bool {
         let mut scored = self.repeats.iter().filter(|it| it.has_value());
         let key = |it: &Self| (it.outcome(), it.score.map(f64::to_bits));

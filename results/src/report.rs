@@ -130,7 +130,6 @@ impl fmt::Display for MissingScores<'_> {
 
 impl Report {
     /// Returns the command line that repeats an evaluation; `None` if it cannot be repeated, or the run is not in one file.
-    #[must_use]
     pub fn repro(
         &self,
         conversation: &ConversationReport,
@@ -153,14 +152,12 @@ impl Report {
     }
 
     /// Returns the number of evaluations by outcome.
-    #[must_use]
     pub fn tally(&self) -> Tally {
         self.conversations.tally()
     }
 
     /// Returns everything that decides the [`Standing`] of the run. An error outside of any conversation counts as one
     /// failed evaluator: the content of the file was not evaluated.
-    #[must_use]
     pub fn balance(&self) -> Balance {
         let others = usize::from(self.unusable_eval_set) + usize::from(self.unsaved);
         let unusable = self.errors.len().saturating_sub(self.unreliable).saturating_sub(others);
@@ -194,7 +191,6 @@ impl Report {
     }
 
     /// Returns the result of the run.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         self.balance().standing()
     }
@@ -202,7 +198,6 @@ impl Report {
     /// Returns the evaluators that scored too few conversations, in the order of the configuration. Empty unless
     /// [`require_evaluated`](Self::require_evaluated) is set. Evaluators that only broke are not among them: their errors
     /// are reported, and never tolerated.
-    #[must_use]
     pub fn missing_scores(&self) -> Vec<MissingScores<'_>> {
         let share = self.required_share;
         let scores = self.conversations.evaluator_scores().filter(|_| self.require_evaluated);
@@ -215,7 +210,6 @@ impl Report {
 
     /// Returns the ids of golden cases that have to be recorded and are not. Empty unless
     /// [`require_all_cases`](Self::require_all_cases) or [`require_evaluated`](Self::require_evaluated) is set.
-    #[must_use]
     pub fn missing_cases(&self) -> &[String] {
         if self.require_all_cases || self.require_evaluated { &self.unrecorded_cases } else { &[] }
     }

@@ -20,7 +20,6 @@ const VALUES: usize = 1000;
 
 impl EvaluatorSums {
     /// Returns true if there are too few cases to say much: the interval of the mean is wider than half of the scale.
-    #[must_use]
     pub fn has_too_few_cases(&self) -> bool {
         has_too_few_cases(self.mean.as_ref())
     }

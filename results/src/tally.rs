@@ -124,19 +124,16 @@ impl Tally {
     }
 
     /// Returns the number of evaluations with a score: passed and failed.
-    #[must_use]
     pub fn scored(&self) -> u64 {
         self.passed + self.failed
     }
 
     /// Returns the number of all evaluations.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.scored() + self.errored + self.not_evaluated + self.not_run
     }
 
     /// Returns all counts with their names in reports.
-    #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("scored", self.scored()),
@@ -151,7 +148,6 @@ impl Tally {
 
     /// Returns the result of these evaluations alone. An error outweighs any number of passes and failures; evaluations that
     /// were not run do not pass. The [`Balance`] decides whether a run without a score passes.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         Balance { tally: *self, allow_unevaluated: true, ..Balance::default() }.standing()
     }
@@ -159,13 +155,11 @@ impl Tally {
 
 impl Balance {
     /// Returns the number of errors of evaluations and of unusable trace files.
-    #[must_use]
     pub fn errors(&self) -> u64 {
         self.tally.errored + self.unusable_files
     }
 
     /// Returns the share of errors in all evaluations and unusable files, in 0..=1.
-    #[must_use]
     pub fn error_rate(&self) -> f64 {
         match self.tally.total() + self.unusable_files {
             0 => 0.0,
@@ -175,7 +169,6 @@ impl Balance {
 
     /// Returns true if there are errors and all of them are tolerated: their share is small enough, every evaluator with
     /// errors has scores as well, every trace file could be used, and the run is complete.
-    #[must_use]
     pub fn tolerates_errors(&self) -> bool {
         self.errors() > 0
             && self.error_rate() <= self.max_error_rate
@@ -190,7 +183,6 @@ impl Balance {
     }
 
     /// Returns true if the run fails only because it has no score.
-    #[must_use]
     pub fn fails_as_unevaluated(&self) -> bool {
         !self.allow_unevaluated
             && self.tally.scored() == 0
@@ -201,7 +193,6 @@ impl Balance {
     /// Returns the result. An error that is not tolerated outweighs any number of passes and failures, and a tolerated error
     /// does not hide a failure. A run without a score fails, unless that is allowed. A failure outweighs gates that are
     /// undecided.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         if self.has_errors() {
             Standing::Errored
@@ -237,7 +228,6 @@ impl Balance {
 
 impl Standing {
     /// Returns the process exit code of a run: 0, 1, 3 or 4 (2 means that nothing ran).
-    #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Passed => 0,

@@ -43,7 +43,6 @@ pub(super) enum ErrorFormat {
 
 impl Fault {
     /// Creates an error response.
-    #[must_use]
     pub fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, message: message.into() }
     }

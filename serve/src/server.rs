@@ -70,13 +70,11 @@ impl Server {
     }
 
     /// Returns the address, with the port that the system chose if none was given.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Returns the settings.
-    #[must_use]
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }

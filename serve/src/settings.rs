@@ -70,7 +70,6 @@ pub struct BasePath(String);
 
 impl BasePath {
     /// Returns the path, without a slash at its end.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

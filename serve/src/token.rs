@@ -34,7 +34,6 @@ impl Token {
 
     /// Returns true if the value of an `Authorization` header has this token. Compares hashes in constant time, so that the
     /// duration reveals neither the token nor its length.
-    #[must_use]
     pub fn is_borne_by(&self, authorization: &[u8]) -> bool {
         let Some((scheme, given)) = authorization.split_at_checked(BEARER.len()) else {
             return false;

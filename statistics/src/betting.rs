@@ -84,19 +84,16 @@ impl Betting {
     }
 
     /// Returns the verdict so far.
-    #[must_use]
     pub fn verdict(&self) -> GateVerdict {
         self.decided.map_or(GateVerdict::Inconclusive, |(verdict, _)| verdict)
     }
 
     /// Returns the number of values with which the test decided.
-    #[must_use]
     pub fn decided_at(&self) -> Option<u64> {
         self.decided.map(|(_, n)| n)
     }
 
     /// Returns the natural logarithms of the capital that bets on a mean above the limit, and below.
-    #[must_use]
     pub fn log_capital(&self) -> [f64; 2] {
         [self.above, self.below]
     }

@@ -46,7 +46,6 @@ pub enum GateKind {
 
 impl GateVerdict {
     /// Returns the word for data: `pass`, `fail` or `inconclusive`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -56,7 +55,6 @@ impl GateVerdict {
     }
 
     /// Returns the word for text: `PASS`, `FAIL` or `INCONCLUSIVE`.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Pass => "PASS",

@@ -113,7 +113,6 @@ impl Observed {
 /// Returns the exact two-sided p-value of cases that were fixed and regressed (McNemar 1947): twice the binomial probability
 /// of at most min(fixed, regressed) heads in as many tosses of a coin, at most 1. It is [`signflip_exact`] of differences
 /// that are all -1, 0 or 1.
-#[must_use]
 pub fn mcnemar(fixed: u64, regressed: u64) -> f64 {
     let n = fixed.saturating_add(regressed);
     (2.0 * binomial_cdf(fixed.min(regressed), n, 0.5)).min(1.0)

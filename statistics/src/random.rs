@@ -13,7 +13,6 @@ pub struct Random(Lcg128Xsl64);
 
 impl Random {
     /// Creates the generator of a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Lcg128Xsl64::new(u128::from(seed), STREAM))
     }

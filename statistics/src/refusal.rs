@@ -42,7 +42,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// Returns the stable name, e.g. `not_finite`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "empty",

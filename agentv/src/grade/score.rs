@@ -38,14 +38,12 @@ pub struct Score {
 
 impl Score {
     /// Creates a score with its observations.
-    #[must_use]
     pub fn new(score: f64, rows: Vec<Row>) -> Self {
         // A score of -0 is 0.
         Self { score: score + 0.0, rows, ..Self::default() }
     }
 
     /// Creates a score of 1 or 0.
-    #[must_use]
     pub fn of(holds: bool, rows: Vec<Row>) -> Self {
         Self::new(f64::from(u8::from(holds)), rows)
     }

@@ -6,13 +6,11 @@ use super::{Row, Score};
 use crate::{json_text::trim, model::TextCheck};
 
 /// Returns true if the check searches by a pattern, which may take long.
-#[must_use]
 pub fn needs_search(check: &TextCheck) -> bool {
     matches!(check, TextCheck::Matches(_))
 }
 
 /// Checks an answer.
-#[must_use]
 pub fn grade(check: &TextCheck, answer: &str) -> Score {
     let row = match check {
         TextCheck::Contains { values, all, ignore_case } => {

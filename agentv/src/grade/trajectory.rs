@@ -10,7 +10,6 @@ use crate::{
 };
 
 /// Compares the tool calls of an output.
-#[must_use]
 pub fn grade(trajectory: &Trajectory, output: &Output) -> Score {
     let calls: Vec<ToolCall<'_>> = output.tool_calls().collect();
     let expected = &*trajectory.expected;

@@ -82,7 +82,6 @@ impl Output {
     }
 
     /// Creates an output that is just an answer.
-    #[must_use]
     pub fn of_text(text: &str) -> Self {
         let member = |key: &str, text: &str| (key.to_owned(), Value::String(text.to_owned()));
         let message = [member("role", "assistant"), member("content", text)];
@@ -146,7 +145,6 @@ impl Output {
     }
 
     /// Returns the text of the last message of the assistant that has content. `None` without one, which is not an empty answer.
-    #[must_use]
     pub fn answer(&self) -> Option<Cow<'_, str>> {
         let spoken = |message: &&Value| role(message) == Some("assistant");
         let contents = self.messages.iter().rev().filter(spoken).filter_map(|it| it.get("content"));
@@ -188,7 +186,6 @@ impl Output {
     }
 
     /// Returns the number of model calls: that of the messages of the assistant, if no other was recorded.
-    #[must_use]
     pub fn count_model_calls(&self) -> usize {
         let messages = || self.messages.iter().filter(|message| role(message) == Some("assistant"));
         self.model_calls.unwrap_or_else(|| messages().count())

@@ -85,7 +85,6 @@ impl Recordings {
     }
 
     /// Returns the recording of a test; the error is the reason why it cannot be used.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&Result<Output, String>> {
         self.outputs.get(id)
     }

@@ -24,7 +24,6 @@ const SUITE_KEYS: [&str; 4] = ["execution", "assertions", "assert", "dataset"];
 ///
 /// YAML and JSON files have `tests`, `evalcases` or `eval_cases` at the top, or at least another key of a suite and no
 /// `evaluators`. Lines of JSONL files are objects with a key of a test and none of a trace.
-#[must_use]
 pub fn is_eval_file(file: &Path, text: &str) -> bool {
     let extension = file.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
@@ -58,7 +57,6 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
 
 /// Returns true if a JSON text starts like the common traces: as an object with one of their keys first. Traces may be large,
 /// so they are recognized without being parsed.
-#[must_use]
 pub fn is_span_data(text: &str) -> bool {
     let first = text.trim_start().trim_start_matches(['{', '[', ' ', '\n']);
     ["\"resourceSpans\"", "\"traceID\"", "\"data\""].iter().any(|key| first.starts_with(key))

@@ -40,7 +40,6 @@ impl Plan {
     }
 
     /// Returns what is recorded of a test, as a conversation. One without a usable recording has errors.
-    #[must_use]
     pub fn conversation(&self, case: usize) -> Conversation {
         let planned = &self.tests[case];
         let mut conversation = Conversation {
@@ -66,7 +65,6 @@ impl Plan {
     }
 
     /// Returns what is expected of a test, as a golden case; `None` if nothing is.
-    #[must_use]
     pub fn golden(&self, case: usize) -> Option<EvalCase> {
         let test = &self.tests[case].test;
         let turns = transcript(test, &Output::default()).expected;
@@ -75,7 +73,6 @@ impl Plan {
 
     /// Returns the request that grades edited outputs. `edits` has conversations whose trace ids are those of tests; a grader is
     /// asked about one if the name of the suite or its own is.
-    #[must_use]
     pub fn edited(self: &Arc<Self>, edits: Arc<dyn ConversationSource>, config: Config) -> Request {
         let tests: HashMap<&Arc<str>, usize> = self.ids.iter().zip(0..).collect();
         let all = (0..edits.len()).map(|number| edits.trace_id(number));

@@ -212,7 +212,6 @@ fn chosen(suite: &mut EvalFile, patterns: &[String]) -> Result<Vec<Test>, PlanEr
 
 impl Plan {
     /// Returns the request that runs the tests with these settings.
-    #[must_use]
     pub fn request(self, config: Config) -> Request {
         let plan = Arc::new(self);
         plan.request_of(Arc::<Self>::clone(&plan), config)
@@ -238,7 +237,6 @@ impl Plan {
     }
 
     /// Returns the name of the suite.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.suite.name
     }
@@ -249,7 +247,6 @@ impl Plan {
     }
 
     /// Returns the session in which the targets are asked.
-    #[must_use]
     pub fn session(&self) -> Session {
         self.targets.session.clone()
     }

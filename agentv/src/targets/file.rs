@@ -19,7 +19,6 @@ const NAMES: [&str; 4] =
     ["targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml"];
 
 /// Looks for the targets of an eval file, in its directory, its parents up to the repository, and the working directory.
-#[must_use]
 pub fn find(directory: &Path, working_directory: &Path) -> Option<PathBuf> {
     let places = Places::new(directory, working_directory);
     places.find_any(&NAMES)

@@ -46,7 +46,6 @@ impl Setting {
     }
 
     /// Returns the name of the variable that the value refers to.
-    #[must_use]
     pub fn variable(&self) -> Option<&str> {
         whole_reference(&self.text)
     }

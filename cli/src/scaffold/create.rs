@@ -181,14 +181,12 @@ pub struct Created {
 
 impl Created {
     /// The file that is run.
-    #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
         let entrypoint = self.request.template.entrypoint();
         self.directory.join(self.request.fill(&entrypoint, ""))
     }
 
     /// The entry that runs the evaluator, with paths relative to the working directory.
-    #[must_use]
     pub fn entry(&self) -> Entry {
         let template = self.request.template;
         let path = forward_slashes(&self.entrypoint()).into();
@@ -203,13 +201,11 @@ impl Created {
     }
 
     /// A configuration with this entry.
-    #[must_use]
     pub fn config(&self) -> String {
         format!("{}evaluators:\n{}", schema_line(), self.entry().to_yaml("  "))
     }
 
     /// Returns true if the evaluator is a program.
-    #[must_use]
     pub fn is_program(&self) -> bool {
         self.request.template.language().is_some()
     }

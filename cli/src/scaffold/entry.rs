@@ -9,14 +9,12 @@ pub struct Entry(pub(super) Vec<(&'static str, Value)>);
 
 impl Entry {
     /// Returns the name of the evaluator.
-    #[must_use]
     pub fn name(&self) -> &str {
         let name = self.0.iter().find(|(key, _)| *key == "name");
         name.and_then(|(_, name)| name.as_str()).unwrap_or_default()
     }
 
     /// Formats the entry as an item of a list in YAML, the dash behind `indent`.
-    #[must_use]
     pub fn to_yaml(&self, indent: &str) -> String {
         let line = |(index, (key, value)): (usize, &(&str, Value))| {
             let mark = if index == 0 { '-' } else { ' ' };
@@ -38,7 +36,6 @@ impl Entry {
     /// and layout included. `None` if the place of the entry cannot be found.
     ///
     /// The caller checks that the result is a configuration with one more evaluator: only common layouts are known here.
-    #[must_use]
     pub fn added_to(&self, text: &str, is_json: bool) -> Option<String> {
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let with_ends = |lines: String| lines.replace('\n', line_end);

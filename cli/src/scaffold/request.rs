@@ -115,13 +115,11 @@ pub enum SdkSource {
 
 impl SdkSource {
     /// A copy if this program was built in the repository of the SDK; else the version of this program.
-    #[must_use]
     pub fn of_this_build() -> Self {
         if sdk::is_embedded() { Self::Copy } else { Self::of_the_registry() }
     }
 
     /// The published version of this program.
-    #[must_use]
     pub fn of_the_registry() -> Self {
         Self::Version(env!("CARGO_PKG_VERSION").to_owned())
     }

@@ -59,7 +59,6 @@ impl Template {
     }
 
     /// Language of the template; `None` if it is not a program.
-    #[must_use]
     pub fn language(self) -> Option<Language> {
         match self {
             Self::Basic | Self::TypedConfig | Self::ToolTrajectory => Some(Language::Rust),
@@ -71,7 +70,6 @@ impl Template {
     }
 
     /// Name on the command line, and of the directory below `templates/`.
-    #[must_use]
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }

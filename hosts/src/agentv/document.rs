@@ -311,7 +311,6 @@ fn tool(call: &ToolCall, with_input: bool) -> Value {
 }
 
 /// Returns the value with every key in snake_case, as AgentV rewrites documents.
-#[must_use]
 pub fn snake_case(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(snake_case).collect()),

@@ -82,14 +82,12 @@ impl fmt::Display for Behavior {
 impl Conformance {
     /// Returns true if the program conforms to all these releases; if none are given, to all whose documents it answers, which
     /// must be at least one.
-    #[must_use]
     pub fn holds_for(&self, asked: &[&'static Release]) -> bool {
         let mut counted = self.hosts.iter().filter(|report| report.counts(asked)).peekable();
         counted.peek().is_some() && counted.all(|report| report.standing() == Standing::Conforms)
     }
 
     /// Returns the number of releases with this standing.
-    #[must_use]
     pub fn count(&self, standing: Standing) -> usize {
         self.hosts.iter().filter(|report| report.standing() == standing).count()
     }
@@ -111,7 +109,6 @@ impl HostReport {
     }
 
     /// Returns true if this release counts when conformance to the releases `asked` is required.
-    #[must_use]
     pub fn counts(&self, asked: &[&'static Release]) -> bool {
         match asked {
             [] => self.standing() != Standing::NotAnswered,
@@ -120,7 +117,6 @@ impl HostReport {
     }
 
     /// Returns true if the program answers documents of this release, and evaluates none of them.
-    #[must_use]
     pub fn evaluates_nothing(&self) -> bool {
         let mut answers =
             self.cases.iter().filter(|case| case.behavior == Behavior::Answered).peekable();
@@ -136,7 +132,6 @@ impl HostReport {
     ///
     /// A program that answers no document is written for other hosts, unless its behavior could be recorded as a success,
     /// could terminate the host, or is a score where everything is scored. Documents that were not run count as harmful.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         let documents = || self.cases.iter().filter(|case| case.kind == Kind::Document);
         let answers = documents().any(|case| case.behavior == Behavior::Answered);

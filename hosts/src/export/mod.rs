@@ -34,7 +34,6 @@ pub use write::{WriteError, copy, copy_of, write};
 
 impl Origin {
     /// The command `evaluator export --for HOST` with these arguments, of a version.
-    #[must_use]
     pub fn new(host: &ForeignHost, arguments: &[String], version: &str) -> Self {
         let words: Vec<_> = arguments.iter().map(|argument| shell_words::quote(argument)).collect();
         // One line whatever the file names contain, because code follows it.

@@ -53,7 +53,6 @@ impl Reads {
     pub const SCRIPT: Self = Self::One(Contract::Agentevals);
 
     /// Returns true if the evaluator reads documents of a contract.
-    #[must_use]
     pub fn includes(self, contract: Contract) -> bool {
         match self {
             Self::All => true,
@@ -118,7 +117,6 @@ impl Program {
 
 impl Language {
     /// Returns the kind of a file; `is_native` if it needs no interpreter.
-    #[must_use]
     pub fn of(path: &Path, is_native: bool) -> Self {
         let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
         match extension.as_deref() {

@@ -45,7 +45,6 @@ pub(crate) fn yaml(job: &Job<'_>, about: &str, entry: &str) -> String {
 }
 
 /// Returns text in double quotes, with escapes that all three languages have.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -129,7 +128,6 @@ const NOT_IN_SEGMENTS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Returns a name as a segment of a URL path.
-#[must_use]
 pub fn path_segment(name: &str) -> String {
     utf8_percent_encode(name, NOT_IN_SEGMENTS).to_string()
 }

@@ -66,7 +66,6 @@ pub fn write(
 }
 
 /// Returns the path of a copy of `executable` in `directory`. Only exports write such files.
-#[must_use]
 pub fn copy_of(executable: &Path, directory: &Path) -> PathBuf {
     let mut name = executable.file_stem().unwrap_or_default().to_owned();
     name.push(".evaluator");

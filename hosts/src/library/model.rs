@@ -114,7 +114,6 @@ pub static LIBRARIES: &[Library] = &[
 
 impl Library {
     /// Returns the library of a module.
-    #[must_use]
     pub fn of(module: &str) -> Option<&'static Self> {
         let name = module.split('.').next()?;
         LIBRARIES.iter().find(|library| library.name == name)
@@ -137,7 +136,6 @@ impl Library {
     }
 
     /// Returns the program that calls metrics of a module.
-    #[must_use]
     pub fn program(&self, module: &str, requirements: &[String]) -> String {
         let listed = |texts: &mut dyn Iterator<Item = &str>| {
             let mut list = String::new();
@@ -177,7 +175,6 @@ pub struct LibraryMetric {
 
 impl LibraryMetric {
     /// Creates the metric `module:name`. `directory` is where programs are kept; `digest` gives the program a name.
-    #[must_use]
     pub fn new(
         library: &'static Library,
         (module, name): (&str, &str),

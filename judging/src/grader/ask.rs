@@ -48,7 +48,6 @@ pub struct Answers {
 
 /// Returns the settings of the connection of a grader. A name that no provider takes is one of OpenAI's API, or of the server
 /// at the base URL.
-#[must_use]
 pub fn settings(
     grader: &Grader,
     endpoint: &Endpoint<'_>,

@@ -15,7 +15,6 @@ pub struct LocalGrader {
 
 impl LocalGrader {
     /// Creates a metric.
-    #[must_use]
     pub fn new(name: impl Into<String>, grader: Grader) -> Self {
         Self { name: name.into(), grader }
     }

@@ -75,13 +75,11 @@ impl Formula {
     }
 
     /// Returns the text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Returns true if the value depends on the score at this index.
-    #[must_use]
     pub fn uses(&self, index: usize) -> bool {
         self.root.uses(index)
     }

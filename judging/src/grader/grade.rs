@@ -109,7 +109,6 @@ impl ScoreModel {
 impl Plan<'_> {
     /// Combines the answers to [`needs`](Self::needs) into the outcome. A turn without an answer that it needs is an error of
     /// the whole evaluation, never a score.
-    #[must_use]
     pub fn finish(self, results: &CallResults) -> Outcome {
         let (mut scores, mut grades, mut failed) = (TurnScores::default(), Vec::new(), Vec::new());
         let mut known = Vec::new();

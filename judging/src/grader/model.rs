@@ -154,7 +154,6 @@ impl Operation {
 
 impl Grader {
     /// Returns the name of its type in the API.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::StringCheck { .. } => "string_check",
@@ -167,7 +166,6 @@ impl Grader {
     }
 
     /// Returns true if the grader refers to the expected answer, so that it needs golden turns.
-    #[must_use]
     pub fn compares(&self) -> bool {
         match self {
             Self::Python { source } => source.contains("expected_response"),
@@ -187,7 +185,6 @@ impl Grader {
     }
 
     /// Returns the names of the models that are asked, and whether each is asked for embeddings.
-    #[must_use]
     pub fn models(&self) -> Vec<(&str, bool)> {
         let parts = self.parts().into_iter();
         let models = parts.filter_map(|(_, grader)| match grader {
@@ -200,13 +197,11 @@ impl Grader {
     }
 
     /// Returns true if the grader has Python source.
-    #[must_use]
     pub fn needs_python(&self) -> bool {
         self.parts().iter().any(|(_, grader)| matches!(grader, Self::Python { .. }))
     }
 
     /// Returns true if every score is computed by this program.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.models().is_empty() && !self.needs_python()
     }
@@ -226,7 +221,6 @@ impl Grader {
     }
 
     /// Returns details that are the same for every conversation.
-    #[must_use]
     pub fn details(&self) -> Object {
         let mut details = Object::from_iter([("grader".to_owned(), Value::from(self.kind()))]);
         let mut add = |key: &str, value: Value| details.insert(key.to_owned(), value);

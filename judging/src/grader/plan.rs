@@ -205,7 +205,6 @@ impl Grader {
 
 impl<'g> Plan<'g> {
     /// Returns what is needed.
-    #[must_use]
     pub fn needs(&self) -> &Needs {
         &self.needs
     }

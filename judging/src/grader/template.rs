@@ -35,19 +35,16 @@ impl ItemTemplate {
     }
 
     /// Returns the text of a template without references.
-    #[must_use]
     pub fn literal(&self) -> Option<&str> {
         self.0.literal()
     }
 
     /// Returns true if the template has a reference.
-    #[must_use]
     pub fn has_references(&self) -> bool {
         self.0.values().next().is_some()
     }
 
     /// Returns true if the template refers to the expected answer.
-    #[must_use]
     pub fn refers_to_expected(&self) -> bool {
         self.0.values().any(|reference| reference.name == "expected_response")
     }

@@ -26,7 +26,6 @@ pub struct Reply {
 
 impl Answer {
     /// Creates a reply that is just a text.
-    #[must_use]
     pub fn text(text: &str) -> Self {
         Self::Reply(Reply { text: Some(text.to_owned()), ..Reply::default() })
     }
@@ -64,7 +63,6 @@ pub enum Reading {
 
 impl Reading {
     /// Returns true if there is a readable reply.
-    #[must_use]
     pub fn is_readable(&self) -> bool {
         matches!(self, Self::Votes(_))
     }
@@ -98,7 +96,6 @@ pub struct Asked {
 
 impl Asked {
     /// Creates a question with its answers.
-    #[must_use]
     pub fn new(question: Question, readings: Vec<Reading>) -> Self {
         Self { question, readings }
     }

@@ -21,7 +21,6 @@ pub(super) fn judges() -> [Arc<dyn Judge>; 6] {
 }
 
 /// Returns the judge of that name; `None` if no model can serve a metric of that name.
-#[must_use]
 pub fn judge(name: &str) -> Option<Arc<dyn Judge>> {
     judges().into_iter().find(|judge| judge.name() == name)
 }

@@ -18,7 +18,6 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// Creates a case without golden turns.
-    #[must_use]
     pub fn new(actual: &'a [JudgedTurn], criterion: &'a Criterion) -> Self {
         Self { actual, expected: None, scenario: None, criterion }
     }

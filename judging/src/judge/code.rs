@@ -18,7 +18,6 @@ impl Code {
     const BYTES: usize = 4;
 
     /// Returns the code of a question that shows these texts, by their names.
-    #[must_use]
     pub fn of(texts: &[(&str, String)]) -> Self {
         let has_mark = |text: &str| text.to_ascii_lowercase().contains("/think");
         Self {
@@ -28,13 +27,11 @@ impl Code {
     }
 
     /// Returns the ending.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.ending
     }
 
     /// Returns true if a text has the code.
-    #[must_use]
     pub(super) fn is_in(&self, text: &str) -> bool {
         text.contains(&self.ending)
     }

@@ -20,7 +20,6 @@ pub enum Conclusion {
 
 impl Judgement {
     /// Returns what the judgement means under the rules of `criterion`.
-    #[must_use]
     pub fn conclude(&self, criterion: &Criterion) -> Conclusion {
         let mut problems = self.problems.iter().filter(|problem| problem.cause.is_error(criterion));
         if let Some(problem) = problems.next() {
@@ -49,7 +48,6 @@ impl Judgement {
     }
 
     /// Returns the reason why the conversation fails whatever its score is; `None` if the score decides.
-    #[must_use]
     pub fn failure_reason(&self, criterion: &Criterion) -> Option<String> {
         let missed = match &self.missed[..] {
             [] => None,

@@ -72,7 +72,6 @@ pub struct Rules {
 
 impl Rules {
     /// Returns the rules of ADK and agentevals, where failures are not evaluated and one readable reply decides.
-    #[must_use]
     pub fn adk() -> Self {
         Self {
             errors: OnFailure::NotEvaluated,

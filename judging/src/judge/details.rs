@@ -17,7 +17,6 @@ impl From<Refusal> for Outcome {
 impl Judgement {
     /// Returns the outcome of the metric with these details: a score only if the judge did not fail, see
     /// [`Judgement::conclude`].
-    #[must_use]
     pub fn outcome(&self, criterion: &Criterion, mut details: Object) -> Outcome {
         match self.conclude(criterion) {
             Conclusion::Failed(reason) => Outcome::Failed { reason },
@@ -37,7 +36,6 @@ impl Judgement {
 
     /// Returns the details of the report: the scores of rubrics as agentevals has them, and `judge` with votes, agreement
     /// and warnings.
-    #[must_use]
     pub fn details(&self, case: &Case<'_>) -> Object {
         let mut details = Object::default();
         if let Some(overall) = &self.rubrics {

@@ -72,7 +72,6 @@ pub enum Status {
 
 impl Status {
     /// Returns the status of a score.
-    #[must_use]
     pub fn of(score: Option<f64>, threshold: f64) -> Self {
         match score {
             None => Self::NotEvaluated,
@@ -121,7 +120,6 @@ impl Judgement {
     }
 
     /// Returns the least agreement with its turn; `None` if there are no votes.
-    #[must_use]
     pub fn agreement(&self) -> Option<(f64, usize)> {
         let votes = self.votes.iter();
         votes

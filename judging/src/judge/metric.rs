@@ -99,7 +99,6 @@ impl JudgeMetric {
 
     /// Returns what judges a metric, and the criterion of its settings; `None` if it asks no model. Samples, rules and prompts
     /// of the criterion are replaced by those of the judge's settings.
-    #[must_use]
     pub fn judge_of(metric: &dyn Metric) -> Option<(Arc<dyn Judge>, Criterion)> {
         let metric: &Self = (metric as &dyn Any).downcast_ref()?;
         Some((metric.judge.clone()?, metric.criterion.clone()))

@@ -13,7 +13,6 @@ pub struct Member<'a> {
 
 impl<'a> Member<'a> {
     /// Returns the answers of the only model.
-    #[must_use]
     pub fn only(asked: &'a [Asked]) -> [Self; 1] {
         [Self { model: "", asked }]
     }

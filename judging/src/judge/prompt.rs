@@ -45,7 +45,6 @@ prompts! {
 
 impl Prompt {
     /// Returns the prompt of that name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PROMPTS.iter().find(|prompt| prompt.name == name)
     }

@@ -45,7 +45,6 @@ pub enum Wording {
 
 impl Question {
     /// Creates a question about a turn that is asked once: a prompt with values for its variables.
-    #[must_use]
     pub fn new(turn: usize, prompt: impl Into<Cow<'static, str>>, wording: Wording) -> Self {
         Self {
             turn,

@@ -99,14 +99,12 @@ impl Template {
     }
 
     /// Returns known variables that the template should use and does not.
-    #[must_use]
     pub fn unused<'k>(&self, known: &[&'k str]) -> Vec<&'k str> {
         let used = |name: &str| self.variables().any(|used| used == name);
         known.iter().copied().filter(|name| EXPECTED.contains(name) && !used(name)).collect()
     }
 
     /// Returns true if the prompt shows the judge the ending of the keys of its verdict.
-    #[must_use]
     pub fn shows_code(&self) -> bool {
         self.variables().any(|name| name == CODE)
     }

@@ -188,31 +188,26 @@ impl Votes {
     }
 
     /// Returns the score of the votes; `None` if there is no vote, or if a call failed.
-    #[must_use]
     pub fn score(&self) -> Option<f64> {
         (self.failed == 0).then(|| self.rule.score(&self.scores)).flatten()
     }
 
     /// Returns the verdict; `None` if there is no vote, or if a call failed.
-    #[must_use]
     pub fn verdict(&self) -> Option<bool> {
         (self.failed == 0).then(|| self.rule.verdict(self.positive, self.negative)).flatten()
     }
 
     /// Returns the first reason of the winning side.
-    #[must_use]
     pub fn reason(&self) -> Option<&String> {
         self.reasons[side(self.verdict())].as_ref()
     }
 
     /// Returns the share of the winning side among the votes; `None` if there is no vote.
-    #[must_use]
     pub fn agreement(&self) -> Option<f64> {
         self.rule.agreement(self.positive, self.negative)
     }
 
     /// Returns the verdicts of the majorities in plain and in swapped order.
-    #[must_use]
     pub fn by_order(&self) -> (Option<bool>, Option<bool>) {
         let (positive, negative) = self.swapped;
         let verdict = |positive, negative| Panel::Majority.verdict(positive, negative);
@@ -220,7 +215,6 @@ impl Votes {
     }
 
     /// Returns true if the verdict depends on the order of the things that are compared; in a panel, if that of a model does.
-    #[must_use]
     pub fn depends_on_order(&self) -> bool {
         let own = matches!(self.by_order(), (Some(plain), Some(swapped)) if plain != swapped);
         own || self.members.iter().any(|member| member.counts && member.votes.depends_on_order())

@@ -52,13 +52,11 @@ const SERVICES: &str = "\
     RABBITMQ REDIS SQLALCHEMY WEBHOOK";
 
 /// Returns true if a variable looks like a secret, by its name or because its value contains a password.
-#[must_use]
 pub fn looks_secret(name: &str, value: &str) -> bool {
     is_secret_name(name) || holds_login(value)
 }
 
 /// Returns true if a variable looks like a secret by its name.
-#[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     if OPEN_PREFIXES.split(' ').any(|prefix| name.starts_with(prefix)) {

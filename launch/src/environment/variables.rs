@@ -28,7 +28,6 @@ impl fmt::Debug for Environment {
 
 impl Environment {
     /// The variables of this process.
-    #[must_use]
     pub fn inherited() -> Self {
         Self { vars: env::vars_os().collect() }
     }
@@ -56,7 +55,6 @@ impl Environment {
     }
 
     /// Returns the value of a variable; an empty one counts as not set.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.vars
             .iter()
@@ -72,7 +70,6 @@ impl Environment {
 
     /// `$EVALUATOR_CACHE_DIR`, or the directory `name` in the cache directory of the user, by default `~/.cache`; `None`
     /// without a home directory.
-    #[must_use]
     pub fn cache_directory(&self, name: &str) -> Option<PathBuf> {
         if let Some(directory) = self.get("EVALUATOR_CACHE_DIR") {
             return std::path::absolute(directory).ok();
@@ -94,7 +91,6 @@ impl Environment {
 
     /// The variables for a fetched program, which must not see secrets of this machine: those needed to start a program
     /// and to use the language of the user.
-    #[must_use]
     pub fn confined(&self) -> Self {
         let is_allowed = |name: &str| is_harmless(name) && !is_secret_name(name);
         self.retaining(|name, _| name.to_str().is_some_and(is_allowed))
@@ -115,7 +111,6 @@ impl Environment {
 
     /// Returns the absolute path of a program: a name is looked up on `PATH`, anything with a directory is taken as it
     /// is.
-    #[must_use]
     pub fn find_program(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {
         let name = Path::new(name.as_ref());
         if name.components().count() > 1 {
@@ -228,7 +223,6 @@ pub struct EnvironmentFilter {
 impl EnvironmentFilter {
     /// Combines inherited variables with `variables`: each by name, with a value or, for `None`, with the inherited
     /// value.
-    #[must_use]
     pub fn new(
         inherited: &Environment,
         inherit: Inherit,
@@ -265,20 +259,17 @@ impl EnvironmentFilter {
     }
 
     /// Variables that were to be passed on and are not set.
-    #[must_use]
     pub fn absent(&self) -> &[String] {
         &self.absent
     }
 
     /// Returns true if nothing is changed.
-    #[must_use]
     pub fn is_all(&self) -> bool {
         self.only.is_none() && self.withheld.is_empty() && self.set.is_empty()
     }
 
     /// Applies the variables to a command. Those that its runtime sets are kept, unless the configuration of the
     /// evaluator sets them.
-    #[must_use]
     pub fn give_to(&self, mut command: CommandSpec) -> CommandSpec {
         let runtimes = std::mem::take(&mut command.env);
         let removed = self.withheld.iter().map(|name| (name.clone(), None));

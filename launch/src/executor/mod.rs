@@ -91,7 +91,6 @@ impl Executors {
     }
 
     /// Returns true if the executor of that name is known and contains programs.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.by_name.get(name).is_some_and(|executor| executor.contains())
     }

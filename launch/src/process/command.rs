@@ -167,7 +167,6 @@ impl Default for Limits {
 
 impl Limits {
     /// The default limits with another timeout.
-    #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
         Self { timeout, ..Self::default() }
     }
@@ -176,13 +175,11 @@ impl Limits {
 impl Resources {
     /// Returns true if this exit code means that the processor time was used up. The code of a signal is its negative
     /// number or, as shells report it, its number plus 128.
-    #[must_use]
     pub fn cpu_is_over(&self, code: i32) -> bool {
         self.cpu.is_some() && is_of(os::CPU_TIME_IS_OVER, code)
     }
 
     /// Returns true if this exit code means `SIGKILL`, which may be due to a limit.
-    #[must_use]
     pub fn may_have_killed(&self, code: i32) -> bool {
         !self.is_unlimited() && is_of(os::KILLED, code)
     }

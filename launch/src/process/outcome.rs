@@ -55,7 +55,6 @@ pub struct Outcome {
 impl Outcome {
     /// Returns true if the process exited by itself while one of its children kept the standard output open, so that
     /// the output may be incomplete.
-    #[must_use]
     pub fn leaked_pipe(&self) -> bool {
         matches!(self.ending, Ending::Exited(_) | Ending::Signalled(_)) && !self.stdout.ended()
     }
@@ -101,44 +100,37 @@ impl Captured {
     }
 
     /// An output that ended after these bytes.
-    #[must_use]
     pub fn complete(bytes: impl Into<Vec<u8>>) -> Self {
         let head = bytes.into();
         Self { head_cap: head.len(), head, ended: true, ..Self::default() }
     }
 
     /// Returns an output that was still open when reading stopped.
-    #[must_use]
     pub fn unfinished(bytes: impl Into<Vec<u8>>) -> Self {
         Self { ended: false, ..Self::complete(bytes) }
     }
 
     /// The first bytes; all of them unless [`omitted`](Self::omitted) is above zero.
-    #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
     /// Number of bytes that are in neither the beginning nor the end.
-    #[must_use]
     pub fn omitted(&self) -> u64 {
         self.omitted
     }
 
     /// Returns true if the output is longer than the beginning.
-    #[must_use]
     pub fn overflowed(&self) -> bool {
         self.omitted > 0 || !self.tail.is_empty()
     }
 
     /// Returns true if the output was read to its end. Otherwise another process still had it open.
-    #[must_use]
     pub fn ended(&self) -> bool {
         self.ended
     }
 
     /// The kept output as text: invalid UTF-8 is replaced, and a note marks dropped bytes.
-    #[must_use]
     pub fn text(&self) -> String {
         if self.head.is_empty() && self.tail.is_empty() && self.omitted == 0 {
             return String::new();
@@ -187,7 +179,6 @@ pub struct Cancellation {
 
 impl Cancellation {
     /// Creates a handle that is not cancelled.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -198,7 +189,6 @@ impl Cancellation {
     }
 
     /// Returns true if any clone was [cancelled](Self::cancel).
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         *self.cancelled.borrow()
     }

@@ -16,7 +16,6 @@ pub struct Resources {
 
 impl Resources {
     /// Returns true if nothing is limited.
-    #[must_use]
     pub fn is_unlimited(&self) -> bool {
         *self == Self::default()
     }

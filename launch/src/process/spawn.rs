@@ -109,7 +109,6 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
 impl CommandSpec {
     /// Returns the reason why the program cannot be started, as far as its file shows it: it does not exist, or names an
     /// interpreter that does not exist.
-    #[must_use]
     pub fn start_problem(&self) -> Option<String> {
         let program = Path::new(&self.program);
         if !cfg!(unix) || !program.is_absolute() {

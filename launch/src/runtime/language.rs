@@ -46,25 +46,21 @@ impl Language {
     }
 
     /// Returns the display name, e.g. `JavaScript`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
     /// Returns the name in manifests, e.g. `javascript`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.row().1
     }
 
     /// Returns the extensions of its files with their dots, the usual one first.
-    #[must_use]
     pub const fn extensions(self) -> &'static [&'static str] {
         self.row().2
     }
 
     /// Returns the usual extension with its dot. Other hosts accept only these in a source.
-    #[must_use]
     pub const fn extension(self) -> &'static str {
         self.extensions()[0]
     }
@@ -75,13 +71,11 @@ impl Language {
     }
 
     /// Returns the language of a file by its extension, whatever its case.
-    #[must_use]
     pub fn of(file: &Path) -> Option<Self> {
         Self::ALL.iter().copied().find(|language| has_extension(file, language.extensions()))
     }
 
     /// Returns true for languages that Node.js runs.
-    #[must_use]
     pub fn is_for_node(self) -> bool {
         self.rules() == Some(Rules::JavaScript)
     }

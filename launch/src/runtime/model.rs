@@ -201,13 +201,11 @@ pub enum Reuse {
 
 impl Reuse {
     /// Message about evaluations that are not forked.
-    #[must_use]
     pub fn not_forked(reason: &str) -> String {
         format!("a new process for every evaluation ({reason})")
     }
 
     /// Message about evaluations that each start a container.
-    #[must_use]
     pub fn one_container_each() -> Self {
         let reason = "a new container for every evaluation, which takes about a second; a program with `--stream` keeps its \
                       container";
@@ -215,7 +213,6 @@ impl Reuse {
     }
 
     /// Message about evaluations that do not share compiled code.
-    #[must_use]
     pub fn not_cached(reason: &str) -> String {
         format!("compiled again for every evaluation ({reason})")
     }
@@ -243,7 +240,6 @@ pub struct CachedCommand {
 
 impl Launch {
     /// A launch without a streaming form.
-    #[must_use]
     pub fn new(one_shot: CommandSpec) -> Self {
         Self { one_shot, worker: None, reuse: Reuse::None, visible: Visible::default() }
     }

@@ -96,7 +96,6 @@ pub struct Convention {
 
 impl Convention {
     /// Returns true if a file is a script with tests, and not itself a test file.
-    #[must_use]
     pub fn has_tests(&self, script: &Path) -> bool {
         let name = script.file_name().unwrap_or_default().to_string_lossy();
         !(self.is_test)(&name) && !self.search(script).is_empty()
@@ -174,7 +173,6 @@ pub struct TestCount {
 
 impl TestCount {
     /// A count that calls `read` with each line of output.
-    #[must_use]
     pub fn new(read: fn(&mut Self, &str)) -> Self {
         Self { read, ran: None, failed: false, files: Vec::new(), empty_files: 0 }
     }
@@ -204,7 +202,6 @@ impl TestCount {
     }
 
     /// The count for `cargo test`: `test result: ok. 2 passed; 0 failed; 1 ignored; ..`, once for each test program.
-    #[must_use]
     pub fn cargo() -> Self {
         let read = |count: &mut Self, line: &str| {
             if let Some(result) = line.strip_prefix("test result: ") {
@@ -223,7 +220,6 @@ impl TestCount {
     }
 
     /// The count for `unittest`: `Ran 3 tests in 0.1s`, then `OK (skipped=1)` or `FAILED (failures=1, skipped=1)`.
-    #[must_use]
     pub fn unittest() -> Self {
         Self::new(|count, line| {
             if let Some(ran) = line.strip_prefix("Ran ").and_then(|rest| rest.split_once(" test")) {
@@ -240,7 +236,6 @@ impl TestCount {
     }
 
     /// The count for `pytest`: `==== 1 failed, 2 passed, 1 skipped in 0.1s ====`, without the bars if it is quiet.
-    #[must_use]
     pub fn pytest() -> Self {
         Self::new(|count, line| {
             let summary = line.trim_matches(['=', ' ']);
@@ -267,7 +262,6 @@ impl TestCount {
 
     /// The count for `node --test` with the reporter `spec`: lines such as `ℹ pass 2`. A test file without a test is reported as
     /// a test that passed, before the summary.
-    #[must_use]
     pub fn node(files: Vec<PathBuf>) -> Self {
         let read = |count: &mut Self, line: &str| {
             if let Some(passed) = line.strip_prefix("✔ ") {

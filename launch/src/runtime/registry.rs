@@ -30,13 +30,11 @@ impl Default for Runtimes {
 
 impl Runtimes {
     /// A registry without runtimes, to be filled with [`register`](Self::register).
-    #[must_use]
     pub fn empty() -> Self {
         Self { runtimes: Vec::new() }
     }
 
     /// The default runtimes, which look up interpreters, compilers and settings in `environment`.
-    #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         let mut runtimes = Self::empty();
         runtimes.register(Python::new(environment.clone()));
@@ -151,7 +149,6 @@ impl Runtimes {
     }
 
     /// Lists what a prepared evaluator consists of, see [`Runtime::inputs`].
-    #[must_use]
     pub fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         match self.for_path(&entrypoint.path) {
             Ok(runtime) => runtime.inputs(entrypoint, launch),

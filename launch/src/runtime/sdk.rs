@@ -18,7 +18,6 @@ include!(concat!(env!("OUT_DIR"), "/sdk.rs"));
 pub const PACKAGE: &str = "sdk";
 
 /// Returns true if this program has the sources of the SDK in it.
-#[must_use]
 pub const fn is_embedded() -> bool {
     !SOURCES.is_empty()
 }

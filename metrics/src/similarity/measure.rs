@@ -88,7 +88,6 @@ impl Measure {
     /// Returns the measure of that name, one of [`SIMILARITIES`]; `None` for other names, and for `cosine`.
     ///
     /// Only `meteor` uses WordNet. Without it, `meteor` is `None` too, because it would be another measure.
-    #[must_use]
     pub fn named(name: &str, wordnet: Option<PathBuf>) -> Option<Self> {
         let name = *SIMILARITIES.iter().find(|known| **known == name)?;
         let (base, variant) = name.split_once(':').unwrap_or((name, ""));
@@ -114,7 +113,6 @@ impl Measure {
     }
 
     /// Returns the name.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -151,7 +149,6 @@ impl Measure {
 
     /// Returns the reason why the measure cannot compare anything with a reference, which is not a fault of the compared
     /// text: the reference has text, but too few tokens.
-    #[must_use]
     pub fn blind_to(&self, reference: &str) -> Option<String> {
         if reference.chars().all(is_space) {
             return None;

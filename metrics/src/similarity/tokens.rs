@@ -9,7 +9,6 @@ use std::borrow::Cow;
 ///     "It", "costs", "3.50", ",", "or", "less", "."
 /// ]);
 /// ```
-#[must_use]
 pub fn tokens_13a(text: &str) -> Vec<String> {
     split(&spaced(text)).map(str::to_owned).collect()
 }

@@ -157,7 +157,6 @@ impl Cassette {
     }
 
     /// Mode.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -181,13 +180,11 @@ impl Cassette {
     }
 
     /// Records that were replayed or asked so far, for [`tidy`].
-    #[must_use]
     pub fn used(&self) -> BTreeSet<RecordId> {
         lock(&self.state).used.clone()
     }
 
     /// Takes the warnings so far: records that contradict each other, secrets that were removed.
-    #[must_use]
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.state).warnings)
     }

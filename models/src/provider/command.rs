@@ -20,7 +20,6 @@ pub(super) struct Command;
 const PREFIX: &str = "command:";
 
 /// Returns true for a model that is a program of this machine: `command:NAME`.
-#[must_use]
 pub fn is_program(model: &str) -> bool {
     model.starts_with(PREFIX)
 }

@@ -41,7 +41,6 @@ impl Providers {
     }
 
     /// Returns true if a provider takes the name of this model.
-    #[must_use]
     pub fn accept(&self, model: &str) -> bool {
         self.0.iter().any(|provider| provider.accepts(model.trim()))
     }

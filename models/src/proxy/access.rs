@@ -113,7 +113,6 @@ impl ProxyUsage {
     }
 
     /// Returns the warning about failed calls, which the program may have ignored; `None` if there are none.
-    #[must_use]
     pub fn warning(&self) -> Option<String> {
         let counted =
             |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });

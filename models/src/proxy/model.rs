@@ -42,7 +42,6 @@ pub struct BrokeredModel {
 
 impl BrokeredModel {
     /// Creates a model without parameters and budgets.
-    #[must_use]
     pub fn new(broker: Arc<Broker>, endpoint: Arc<dyn Endpoint>) -> Self {
         Self { broker, endpoint, params: Params::default(), budgets: Vec::new() }
     }

@@ -36,7 +36,6 @@ pub const SDK_VARIABLES: [([&str; 2], &str); 2] = [
 
 /// Returns true if a message of a program is about missing variables: it names one of them, or an address that
 /// JavaScript made of a missing one.
-#[must_use]
 pub fn names_proxy(message: &str) -> bool {
     let keys = SDK_VARIABLES.iter().map(|(_, key)| *key);
     let variables = VARIABLES.iter().flat_map(|(url, token)| [*url, *token]).chain(keys);
@@ -239,13 +238,11 @@ impl Proxy {
     }
 
     /// Returns the URL that a client adds `/invoke` to.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Returns the token, 64 hexadecimal digits.
-    #[must_use]
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -264,7 +261,6 @@ impl Proxy {
     }
 
     /// Closes the proxy and returns what was asked. Later requests are not answered.
-    #[must_use]
     pub fn close(self) -> ProxyUsage {
         self.account.close()
     }

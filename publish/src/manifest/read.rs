@@ -58,13 +58,11 @@ impl LoadedManifest {
     }
 
     /// Returns the path of the manifest.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         self.directory.join(FILE_NAME)
     }
 
     /// Returns the path of the entrypoint.
-    #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
         self.directory.join(&self.manifest.entrypoint)
     }
@@ -302,7 +300,6 @@ pub fn discover(directory: &Path) -> io::Result<Discovered> {
 }
 
 /// Returns the directory of evaluators that `directory` stands for: itself, or its subdirectory `evaluators`.
-#[must_use]
 pub fn home(directory: &Path) -> PathBuf {
     let inner = directory.join(EVALUATORS);
     let has_evaluators =
@@ -311,7 +308,6 @@ pub fn home(directory: &Path) -> PathBuf {
 }
 
 /// Returns true if the directory has a manifest, readable or not.
-#[must_use]
 pub fn has_manifest(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join(FILE_NAME)).is_ok()
 }

@@ -214,7 +214,6 @@ impl fmt::Display for KappaEstimate {
 }
 
 /// Returns the number, or 0 if two decimals would show it as `-0.00`.
-#[must_use]
 pub fn without_minus_zero(number: f64) -> f64 {
     if number.abs() < 0.005 { 0.0 } else { number }
 }
@@ -303,7 +302,6 @@ pub enum AgreementError {
 
 impl Agreement {
     /// Returns the verdict of all evaluators together: they pass only if each does. A pass if nothing is asked.
-    #[must_use]
     pub fn verdict(&self) -> GateVerdict {
         let has = |verdict| {
             let mut asked = self.evaluators.iter().filter_map(|it| it.min_kappa.as_ref());

@@ -104,7 +104,6 @@ impl Cases {
     }
 
     /// Returns the numbers of cases and units.
-    #[must_use]
     pub fn count(&self) -> CaseCount {
         let cases = self.len() as u64;
         let units = self.units + u64::from(self.unknown > 0);

@@ -79,7 +79,6 @@ pub enum Undecided {
 
 impl Undecided {
     /// Returns true if no number of evaluations would decide, so that the gate stays undecided whatever undecided ones mean.
-    #[must_use]
     pub fn is_hopeless(&self) -> bool {
         matches!(self, Self::TooFewConversations(_) | Self::NotCertified(_))
     }
@@ -209,7 +208,6 @@ impl GateResult {
     }
 
     /// Returns the number of cases that would decide, if the gate is undecided and it is known.
-    #[must_use]
     pub fn needed(&self) -> Option<u64> {
         match &self.undecided {
             Some(Undecided::TooFewCases(needed)) => *needed,

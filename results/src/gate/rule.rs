@@ -60,13 +60,11 @@ impl Gate {
     }
 
     /// Returns true if the gate decides by a pass rate that is corrected for the errors of the evaluator.
-    #[must_use]
     pub fn is_corrected(&self) -> bool {
         self.certified && self.measure == Measure::PassRate
     }
 
     /// Returns the number of recordings of a case that the gate needs.
-    #[must_use]
     pub fn recordings(&self) -> u32 {
         match self.measure {
             Measure::PassHat(k) => k,
@@ -75,14 +73,12 @@ impl Gate {
     }
 
     /// Returns the sentence about cases that have fewer [recordings](Self::recordings).
-    #[must_use]
     pub fn needs_recordings(&self) -> String {
         needs_recordings(self.recordings())
     }
 
     /// Returns a sentence if the gate cannot pass with these cases, or fewer. How many a corrected pass rate needs depends on the
     /// labels, too; there is none for it.
-    #[must_use]
     pub fn cannot_pass_with(&self, count: CaseCount) -> Option<String> {
         if self.is_corrected() {
             return None;

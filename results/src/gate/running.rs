@@ -9,7 +9,6 @@ use super::{
 use crate::EvaluationReport;
 
 /// Returns the order in which cases are looked at, by their numbers: those of the input, shuffled by the seed.
-#[must_use]
 pub fn case_order(seed: u64, cases: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases).collect();
     Random::new(seed).shuffle(&mut order);
@@ -28,7 +27,6 @@ pub struct RunningGate {
 
 impl RunningGate {
     /// Starts a gate; `None` for a measure that cannot be decided case by case, and if the evaluator has to be certified.
-    #[must_use]
     pub fn new(gate: &Gate) -> Option<Self> {
         if gate.certified || matches!(gate.measure, Measure::PassHat(_)) {
             return None;
@@ -47,7 +45,6 @@ impl RunningGate {
     }
 
     /// Returns true if no further case changes the verdict.
-    #[must_use]
     pub fn is_decided(&self) -> bool {
         self.betting.verdict() != GateVerdict::Inconclusive
     }

@@ -204,7 +204,6 @@ impl CaseValues {
     }
 
     /// Returns the number of cases with several clusters, which are one unit therefore.
-    #[must_use]
     pub fn in_several_clusters(&self) -> u64 {
         self.cases.in_several_clusters()
     }

@@ -109,7 +109,6 @@ impl Labels {
 
 impl Label {
     /// Name by which the file identifies the conversation.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.trace_id.as_deref().or(self.case.as_deref()).unwrap_or_default()
     }

@@ -42,7 +42,6 @@ impl EvaluatorEntry {
     }
 
     /// Returns a sentence if the evaluator has a certificate that does not hold.
-    #[must_use]
     pub fn uncertified(&self) -> Option<String> {
         let reason = self.certified()?.err()?;
         Some(format!("`{}` has no certificate that holds: {reason}", self.name))

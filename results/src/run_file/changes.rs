@@ -42,7 +42,6 @@ impl ChangeKind {
     pub const REFUSED: [Self; 4] = [Self::Evaluator, Self::Config, Self::Golden, Self::Judge];
 
     /// Returns the word that allows changes of this kind, e.g. `evaluator`; `None` if they prevent nothing.
-    #[must_use]
     pub fn word(self) -> Option<&'static str> {
         match self {
             Self::Evaluator => Some("evaluator"),
@@ -132,7 +131,6 @@ impl Differences {
     }
 
     /// Returns the message about the changes that prevent the comparison, with what allows them; `None` if there are none.
-    #[must_use]
     pub fn refusal(&self) -> Option<String> {
         if self.refused.is_empty() {
             return None;
@@ -151,7 +149,6 @@ impl Differences {
 
 /// Returns everything that two runs measured differently, in the order of the evaluators of the first. Of the golden cases,
 /// only those that are compared count.
-#[must_use]
 pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) -> Vec<Change> {
     let mut all = Changes(Vec::new());
     let tool = |header: &Header| Some(header.tool.clone());

@@ -125,13 +125,11 @@ impl RunFile {
     }
 
     /// The path of the file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns true if the run uses evaluations in the file.
-    #[must_use]
     pub fn resumes(&self) -> bool {
         self.resume
     }

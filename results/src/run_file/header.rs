@@ -76,7 +76,6 @@ pub struct RunHeader<R> {
 
 impl<R: Default> RunHeader<R> {
     /// Creates the header of a run of this program.
-    #[must_use]
     pub fn new() -> Self {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
         Self { format, version: VERSION, encoding: ENCODING, tool, ..Self::default() }
@@ -101,7 +100,6 @@ impl<R> RunHeader<R> {
     }
 
     /// Returns false for what a result of another tool says in place of a header.
-    #[must_use]
     pub fn is_of_run_file(&self) -> bool {
         self.format == FORMAT
     }
@@ -122,7 +120,6 @@ pub struct Golden {
 
 impl Golden {
     /// Returns the digest of all cases.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let of_cases = || Digester::new("golden cases").json("cases", &self.cases).finish();
         self.digest.unwrap_or_else(of_cases)
@@ -163,7 +160,6 @@ pub struct EvaluatorEntry {
 
 impl EvaluatorEntry {
     /// Returns what decides verdicts on every machine: all but what may differ between machines.
-    #[must_use]
     pub fn planned(&self) -> Self {
         let FingerprintParts { code, settings, .. } = self.parts.clone();
         let parts = FingerprintParts { code, settings, ..FingerprintParts::default() };
@@ -194,7 +190,6 @@ pub struct FingerprintParts {
 
 impl FingerprintParts {
     /// Returns the fingerprint: the digest of all parts.
-    #[must_use]
     pub fn fingerprint(&self) -> Digest {
         let Self { code, settings, environment } = self;
         Digester::new("evaluator")
@@ -207,7 +202,6 @@ impl FingerprintParts {
 
 /// Returns a random UUID (version 4). The hashers of the standard library have random seeds, which is random enough to
 /// tell runs and processes apart.
-#[must_use]
 pub fn random_id() -> String {
     let random = |salt: u8| RandomState::new().hash_one((salt, process::id()));
     let (high, low) = (random(0), random(1));

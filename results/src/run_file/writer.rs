@@ -84,7 +84,6 @@ pub enum Event {
 
 impl RunWriter {
     /// The file of a run that keeps at most `memory` bytes of its results in memory.
-    #[must_use]
     pub fn new(file: Option<&RunFile>, memory: usize) -> Self {
         let named = file.map(|file| {
             let (opened, failure) = match file.take() {
@@ -115,7 +114,6 @@ impl RunWriter {
     /// A part of a run that is written to a stream. The number of a conversation is that of its line in the input, from 0: each
     /// line has a record, [`conversation`](Self::conversation) or [`input_error`](Self::input_error), and they are written in
     /// their order. The report that [`finish`](Self::finish) completes has no conversations.
-    #[must_use]
     pub fn stream(out: Box<dyn Write + Send>) -> Self {
         let stream = Streamed { stream: PartStream::new(out), failure: None, is_reported: false };
         let part = Some(Part::Pipe { pipe: true });
@@ -129,19 +127,16 @@ impl RunWriter {
     }
 
     /// Damaged lines of the file that is resumed.
-    #[must_use]
     pub fn damage(&self) -> Option<Damage> {
         self.named.as_ref()?.opened.as_ref()?.damage.clone()
     }
 
     /// Path of the named file.
-    #[must_use]
     pub fn path(&self) -> Option<&PathBuf> {
         Some(&self.named.as_ref()?.path)
     }
 
     /// Returns true if evaluations are saved one by one, in a file with a name.
-    #[must_use]
     pub fn saves(&self) -> bool {
         self.named.as_ref().is_some_and(|named| named.failure.is_none())
     }
@@ -234,7 +229,6 @@ impl RunWriter {
     }
 
     /// Returns the number of records that wait for those of lines before theirs, and of their bytes.
-    #[must_use]
     pub fn waiting(&self) -> (usize, usize) {
         self.stream.as_ref().map_or((0, 0), |streamed| streamed.stream.waiting())
     }
@@ -324,7 +318,6 @@ impl RunWriter {
     }
 
     /// Returns true if the run was started.
-    #[must_use]
     pub fn is_started(&self) -> bool {
         self.header.is_some()
     }
@@ -339,13 +332,11 @@ impl RunWriter {
     }
 
     /// Reason why not everything was evaluated so far; `None` if everything was.
-    #[must_use]
     pub fn partial(&self) -> Option<Partial> {
         self.collector.partial()
     }
 
     /// Evaluations that were taken from an earlier run.
-    #[must_use]
     pub fn reused(&self) -> usize {
         let reused = self.named.iter().flat_map(|named| &named.reused);
         reused.fold(0, |sum, count| sum + *count as usize)

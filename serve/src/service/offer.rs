@@ -127,14 +127,12 @@ impl Service {
     }
 
     /// Returns the reasons why entries of the configuration are not offered.
-    #[must_use]
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
     }
 
     /// Returns why evaluators cannot answer until the service is created again: files of their programs have changed or were
     /// deleted. `None` if all can answer.
-    #[must_use]
     pub fn outdated(&self) -> Option<String> {
         let changes: Vec<String> = self.evaluators.values().filter_map(Served::change).collect();
         (!changes.is_empty()).then(|| restart(&changes.join(", ")))
@@ -315,7 +313,6 @@ impl Offered {
     }
 
     /// Returns true if it also takes documents of other contracts, which are converted for it.
-    #[must_use]
     pub fn takes_all_contracts(&self) -> bool {
         self.contract == Contract::Agentevals.name()
     }

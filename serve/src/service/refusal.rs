@@ -20,7 +20,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// Returns an error.
-    #[must_use]
     pub fn new(status: ErrorStatus, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, message: message.into(), headline: None }
     }

@@ -38,7 +38,6 @@ pub struct Rates {
 
 impl Confusion {
     /// Number of items.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
     }

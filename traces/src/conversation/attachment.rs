@@ -51,7 +51,6 @@ pub enum AttachmentKind {
 
 impl AttachmentKind {
     /// Returns the name of the kind in transcripts.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",

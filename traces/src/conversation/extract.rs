@@ -24,7 +24,6 @@ const CASE_ID: &str = "agentevals.eval.case.id";
 ///
 /// Reads the built-in conventions. [`GroupBy::Auto`] uses `eval_set_has_multi_turn`: whether a golden conversation has more
 /// than one turn.
-#[must_use]
 pub fn extract(
     traces: &[Trace],
     group_by: GroupBy,
@@ -35,7 +34,6 @@ pub fn extract(
 }
 
 /// Extracts the conversation of a group. Groups have nothing in common, so this can run on several threads.
-#[must_use]
 pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversation {
     let traces = whole_traces(group.members());
     let group = Group::new(traces.iter().map(AsRef::as_ref).collect());

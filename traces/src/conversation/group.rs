@@ -129,19 +129,16 @@ impl TryFrom<String> for GroupedBy {
 
 impl GroupedBy {
     /// Returns the grouping by a rule that was requested, where the conversations are not looked at.
-    #[must_use]
     pub fn requested(group_by: GroupBy) -> Self {
         Self::decide(group_by, false, || false)
     }
 
     /// Returns `trace` or `conversation`, as the option is called.
-    #[must_use]
     pub fn name(self) -> &'static str {
         if self.is_by_conversation() { "conversation" } else { "trace" }
     }
 
     /// Returns true if traces of one session are one conversation.
-    #[must_use]
     pub fn is_by_conversation(self) -> bool {
         !matches!(self.rule, Rule::Trace | Rule::TraceByDefault)
     }
@@ -153,7 +150,6 @@ impl GroupedBy {
     }
 
     /// Returns true if a report should mention the grouping: traces are joined, or would be by another option.
-    #[must_use]
     pub fn is_noteworthy(self) -> bool {
         self.is_by_conversation() || self.named.contains(&true)
     }
@@ -219,7 +215,6 @@ impl<'a> Group<'a> {
     }
 
     /// Returns the traces, sorted by start.
-    #[must_use]
     pub fn members(&self) -> &[&'a Trace] {
         &self.members
     }
@@ -228,7 +223,6 @@ impl<'a> Group<'a> {
 /// Groups traces, in the order in which the groups are first seen. Traces that only create agents are in no group.
 ///
 /// `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
-#[must_use]
 pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool) -> Vec<Group<'_>> {
     let traces =
         || traces.iter().filter(|trace| !only_creates_agents(trace, Conventions::built_in()));
@@ -263,7 +257,6 @@ pub struct Groups {
 
 impl Groups {
     /// Returns the number of groups.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "the only caller counts")]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -301,7 +294,6 @@ impl Groups {
 ///
 /// Only traces whose names are not in the index are read. A trace that cannot be read is a group of its own; the next read
 /// reports the error.
-#[must_use]
 pub fn group_indexed(
     index: &TraceIndex,
     conventions: &Conventions,
@@ -442,20 +434,17 @@ pub struct SessionName {
 
 impl SessionName {
     /// The name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.name
     }
 }
 
 /// Returns the name of the session that a trace is of: of conversations that are grouped by it, the one that joins their traces.
-#[must_use]
 pub fn session_of(trace: &Trace) -> Option<String> {
     session_name_of(trace).map(|session| session.name)
 }
 
 /// Returns the same as [`session_of`], to be compared with the names that other parts of the trace give.
-#[must_use]
 pub fn session_name_of(trace: &Trace) -> Option<SessionName> {
     let mut spans: Vec<_> = trace.spans.iter().collect();
     spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));

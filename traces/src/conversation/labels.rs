@@ -18,7 +18,6 @@ impl Conversation {
     /// precede those on resources, which are read if no span has the attribute.
     ///
     /// The names of models and agents are found in all conventions, under their names in the GenAI conventions.
-    #[must_use]
     pub fn find_labels<'k>(
         &self,
         group: &Group<'_>,
@@ -79,7 +78,6 @@ fn different(values: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Returns the values that name something: texts as those that name conversations, truth values, and those in a list.
-#[must_use]
 pub fn label_values(value: &Value) -> Vec<String> {
     match value {
         Value::Bool(value) => vec![value.to_string()],

@@ -91,7 +91,6 @@ impl PartId {
 
 impl Message {
     /// Returns a message with a text. Roles are `user`, `assistant`, `tool` and `system`.
-    #[must_use]
     pub fn text(role: &str, text: &str) -> Self {
         Self::new(role, vec![Part::text(Some(&Value::String(text.to_owned())))])
     }

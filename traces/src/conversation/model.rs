@@ -45,7 +45,6 @@ const OPERATIONS_NAMED: usize = 5;
 
 impl Conversation {
     /// Returns the different failures of turns, in order.
-    #[must_use]
     pub fn failures(&self) -> Vec<&TurnFailure> {
         let mut seen = HashSet::new();
         let failures = self.turns.iter().filter_map(|turn| turn.failure.as_ref());
@@ -54,7 +53,6 @@ impl Conversation {
 
     /// Returns what is known about why there are no turns, as a clause: the operations of the spans, and which of them would be
     /// turns. `None` if there are turns, or no span has an operation.
-    #[must_use]
     pub fn why_no_turns(&self) -> Option<String> {
         let named = |operation: &String| {
             let meant = similar_operation(operation);
@@ -155,7 +153,6 @@ impl Turn {
     }
 
     /// Returns the part if the producer did not record it, as with content switched off.
-    #[must_use]
     pub fn unrecorded(&self, part: TurnPart) -> Option<&Unrecorded> {
         self.unrecorded.iter().find(|unrecorded| unrecorded.part == part)
     }

@@ -77,7 +77,6 @@ fn float(int: i128) -> f64 {
 
 impl Stats {
     /// The statistics of a sample.
-    #[must_use]
     pub fn of(sample: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = sample.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -204,7 +203,6 @@ impl RunPerformance {
     /// Sums up the conversations of a run; `None` stands for one that could not be measured.
     ///
     /// `None` when none was measured.
-    #[must_use]
     pub fn of<'a>(
         conversations: impl IntoIterator<Item = Option<&'a PerformanceMetrics>>,
     ) -> Option<Self> {

@@ -30,7 +30,6 @@ impl serde::Serialize for Recorded {
 
 impl Recorded {
     /// Returns the value; `Null` if nothing was recorded.
-    #[must_use]
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| match &self.text {
             Some(text) => parse_json(text).unwrap_or_else(|| Value::String(text.to_string())),
@@ -39,7 +38,6 @@ impl Recorded {
     }
 
     /// Returns true if nothing was recorded.
-    #[must_use]
     pub fn is_null(&self) -> bool {
         self.text.is_none() && self.value().is_null()
     }

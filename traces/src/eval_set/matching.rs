@@ -97,7 +97,6 @@ type Entry<'s> = (usize, &'s EvalCase);
 
 impl<'s> CaseIndex<'s> {
     /// The cases of `set` that have turns; without a set no conversation has a golden case.
-    #[must_use]
     pub fn new(set: Option<&'s EvalSet>) -> Self {
         let mut index = Self {
             has_set: set.is_some(),
@@ -132,7 +131,6 @@ impl<'s> CaseIndex<'s> {
     /// Returns the case with the scenario of a conversation, one of `groups` conversations of the run: the case that the
     /// recording names, else the only one with the first message of the user. A single scenario and a single conversation
     /// are paired, unless matching is [strict](Self::strict).
-    #[must_use]
     pub fn scenario(&self, conversation: &Conversation, groups: usize) -> Option<&'s EvalCase> {
         let mut scenarios = self.scenarios.iter().copied();
         if let Some(id) = &conversation.case_id {

@@ -128,13 +128,11 @@ pub struct ExpectedTurn {
 
 impl ExpectedTurn {
     /// Returns the user's message as one text.
-    #[must_use]
     pub fn user_text(&self) -> String {
         self.user_parts.concat()
     }
 
     /// Returns the reference answer as one text, with `separator` between the parts; `None` if there is no text.
-    #[must_use]
     pub fn final_text(&self, separator: &str) -> Option<String> {
         self.final_parts
             .as_ref()

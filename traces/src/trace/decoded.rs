@@ -347,7 +347,6 @@ impl Trace {
     }
 
     /// Returns the start of the earliest span, in nanoseconds since the epoch.
-    #[must_use]
     pub fn start_ns(&self) -> i128 {
         self.spans.iter().map(|span| span.start_ns).min().unwrap_or_default()
     }

@@ -35,7 +35,6 @@ pub struct TraceFiles {
 
 impl TraceFiles {
     /// Returns the warning about skipped entries, if there are any.
-    #[must_use]
     pub fn warning(&self) -> Option<String> {
         let first = self.skipped.first()?;
         let more = match self.skipped.len() - 1 {
@@ -54,7 +53,6 @@ impl TraceFiles {
 ///
 /// The trace files of a directory are the files with an extension of trace files in it and in its subdirectories, sorted by path.
 /// Hidden files, hidden directories and links to directories are skipped. Every other path is a trace file itself.
-#[must_use]
 pub fn trace_files(paths: &[PathBuf]) -> TraceFiles {
     let mut all = TraceFiles::default();
     for path in paths {

@@ -28,19 +28,16 @@ impl TraceFormats {
     }
 
     /// Returns a registry with nothing but this format.
-    #[must_use]
     pub fn only(format: Arc<dyn TraceFormat>) -> Self {
         Self(vec![format])
     }
 
     /// Returns a registry with nothing but the given format, or with all formats if none is given.
-    #[must_use]
     pub fn given(&self, format: Option<&Arc<dyn TraceFormat>>) -> Self {
         format.map_or_else(|| self.clone(), |format| Self::only(Arc::clone(format)))
     }
 
     /// Returns the names of all formats in alphabetical order.
-    #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.iter().map(TraceFormat::name).collect();
         names.sort_unstable();

@@ -74,7 +74,6 @@ impl Part {
 
 impl UnusableParts {
     /// Returns true if there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -85,7 +84,6 @@ impl UnusableParts {
     }
 
     /// Returns the counts as text, e.g. `2 spans, 1 resource`.
-    #[must_use]
     pub fn counted(&self) -> String {
         let text = |(parts, count): (&str, u64)| match count {
             1 => format!("1 {}", parts.trim_end_matches('s')),

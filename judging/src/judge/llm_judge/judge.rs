@@ -56,7 +56,6 @@ impl LlmJudge {
     pub const REVISION: &str = crate::REVISION;
 
     /// Creates a judge of single turns that shows the request and the answer.
-    #[must_use]
     pub fn new(name: impl Into<String>, scheme: Scheme) -> Self {
         Self {
             name: name.into(),
@@ -117,21 +116,18 @@ impl LlmJudge {
     }
 
     /// Returns true if the prompt shows the answer.
-    #[must_use]
     pub fn shows_response(&self) -> bool {
         let Some(template) = &self.template else { return true };
         template.variables().filter_map(Variable::find).any(Variable::shows_response)
     }
 
     /// Returns true if the prompt shows the variable of that name.
-    #[must_use]
     pub fn shows(&self, name: &str) -> bool {
         let Some(template) = &self.template else { return true };
         template.variables().filter_map(Variable::find).any(|variable| variable.name == name)
     }
 
     /// Returns true if the prompt cannot do without golden turns.
-    #[must_use]
     pub fn compares(&self) -> bool {
         self.template.is_some()
             && (self.shows("golden_response") || self.shows("expected_messages"))

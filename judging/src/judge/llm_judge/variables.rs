@@ -170,7 +170,6 @@ pub const VARIABLES: &[Variable] = &[
 
 impl Variable {
     /// Returns the variable of that name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         VARIABLES.iter().find(|it| it.name == name || it.aliases.contains(&name))
     }
@@ -181,7 +180,6 @@ impl Variable {
     }
 
     /// Returns true if the variable shows what the agent answered.
-    #[must_use]
     pub fn shows_response(&self) -> bool {
         matches!(self.name, "response" | "conversation" | "output_messages")
     }

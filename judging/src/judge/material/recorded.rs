@@ -14,7 +14,6 @@ const AGENT: &str = "agent";
 
 impl JudgedTurn {
     /// Converts the turns of a recording.
-    #[must_use]
     pub fn of_recording(turns: &[Turn]) -> Vec<Self> {
         let mut judged = ordered(turns.iter().map(recorded).collect());
         for (judged, turn) in judged.iter_mut().zip(turns) {
@@ -78,7 +77,6 @@ impl JudgedTurn {
     }
 
     /// Converts the turns of a golden case.
-    #[must_use]
     pub fn of_golden_case(case: &EvalCase) -> Vec<Self> {
         ordered(case.turns.iter().map(expected).collect())
     }

@@ -135,7 +135,6 @@ pub struct Scenario {
 
 impl Content {
     /// Creates a message.
-    #[must_use]
     pub fn new(role: &str, parts: Vec<Part>) -> Self {
         Self { role: role.to_owned(), parts }
     }

@@ -153,7 +153,6 @@ fn coded(reply: &str, code: &str) -> Result<Vec<RubricBlock>, String> {
 }
 
 /// Returns the text of a rubric as it is compared: without differences that models make when they repeat a text.
-#[must_use]
 pub fn normalize_rubric(text: &str) -> String {
     let plain = text.nfkc().map(|character| match character {
         '\u{2018}' | '\u{2019}' => '\'',

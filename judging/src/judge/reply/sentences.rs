@@ -26,7 +26,6 @@ pub struct SentenceLabel {
 
 impl SentenceLabel {
     /// Returns 1 for a sentence without a hallucination, 0 for one with a hallucination, `None` for an unknown label.
-    #[must_use]
     pub fn score(&self) -> Option<f64> {
         match first_word(&self.label)?.as_str() {
             "supported" | "not_applicable" => Some(1.0),
@@ -62,14 +61,12 @@ fn ignoring_case(text: &str) -> Regex {
 }
 
 /// Returns the sentences of a reply that marks each of them.
-#[must_use]
 pub fn sentences(reply: &str) -> Vec<String> {
     let captures = SENTENCE.captures_iter(reply);
     captures.filter_map(|captures| Some(captures.get(1)?.as_str().to_owned())).collect()
 }
 
 /// Returns the labels of a reply; incomplete blocks are left out.
-#[must_use]
 pub fn sentence_labels(reply: &str) -> Vec<SentenceLabel> {
     let mut rest = strip(reply);
     let mut labels = Vec::new();

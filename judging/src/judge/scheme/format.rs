@@ -39,7 +39,6 @@ pub struct Material<'a> {
 
 impl Scheme {
     /// Returns the instructions about the reply: one JSON object, with the reasons before the verdict, whose key has the code.
-    #[must_use]
     pub fn reply_format(&self, code: Option<&Code>) -> String {
         self.format(Order::Plain, code)
     }
@@ -90,7 +89,6 @@ impl Scheme {
     }
 
     /// Returns the rubrics as text, a line per item and one per score range; empty if there are none.
-    #[must_use]
     pub fn listing(&self, order: Order) -> String {
         let show = if self.has_ranges() { scored } else { line };
         in_order(self.items().iter().map(show).collect(), order).join("\n")
@@ -128,7 +126,6 @@ impl Scheme {
     }
 
     /// Returns the instructions about the material and the reply.
-    #[must_use]
     pub fn instructions(&self, code: Option<&Code>) -> String {
         self.instructions_in(Order::Plain, code)
     }

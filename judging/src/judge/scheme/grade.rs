@@ -83,7 +83,6 @@ pub(super) type Read<T> = Result<T, String>;
 
 impl Grade {
     /// Returns the reason of the verdict as a whole.
-    #[must_use]
     pub fn reasoning(&self) -> &str {
         match self {
             Self::Number { reasoning, .. }

@@ -76,7 +76,6 @@ pub struct SchemeError {
 
 impl Item {
     /// Creates a required item of weight 1.
-    #[must_use]
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -107,7 +106,6 @@ impl Item {
 
 impl ScoreRange {
     /// Creates the ranges whose least scores are given. Each ends before the next one, the last one at 10.
-    #[must_use]
     pub fn from_lower_bounds(mut bounds: Vec<(u8, String)>) -> Vec<Self> {
         bounds.sort_by_key(|(from, _)| *from);
         let ends: Vec<u8> = bounds.iter().skip(1).map(|(next, _)| next.saturating_sub(1)).collect();
@@ -194,13 +192,11 @@ impl Scheme {
     }
 
     /// Returns true if items get scores from 0 to 10 instead of yes or no.
-    #[must_use]
     pub fn has_ranges(&self) -> bool {
         matches!(self, Self::Rubrics(items) if items.iter().any(|item| !item.ranges.is_empty()))
     }
 
     /// Returns the items that are judged one by one; none if the verdict is a number or a choice.
-    #[must_use]
     pub fn items(&self) -> &[Item] {
         match self {
             Self::Rubrics(items) => items,

@@ -7,7 +7,6 @@ use super::Scheme;
 impl Scheme {
     /// Returns the JSON Schema (2020-12) of replies. Only keywords that all servers know are in it, so a reply that matches
     /// may still be unreadable.
-    #[must_use]
     pub fn schema(&self) -> Value {
         let text = || typed("string");
         match self {

@@ -4,7 +4,6 @@ use super::{Check, Grade, Item, Scheme};
 
 impl Item {
     /// Returns true if a value is enough for the item, whatever the score of the whole is.
-    #[must_use]
     pub fn accepts(&self, value: f64) -> bool {
         value >= self.min_score.unwrap_or(if self.required { 1.0 } else { 0.0 })
     }
@@ -12,7 +11,6 @@ impl Item {
 
 impl Scheme {
     /// Returns the value of each item, from 0 to 1; one value if the verdict is a number or a choice.
-    #[must_use]
     pub fn values(&self, grade: &Grade) -> Vec<f64> {
         match (self, grade) {
             (Self::Number(least, greatest), Grade::Number { number, .. }) => {
@@ -28,7 +26,6 @@ impl Scheme {
     }
 
     /// Returns the weighted mean of the values, 0 if all weights are 0.
-    #[must_use]
     pub fn mean(&self, values: &[f64]) -> f64 {
         let Self::Rubrics(items) = self else { return values.first().copied().unwrap_or_default() };
         let weight: f64 = items.iter().map(|item| item.weight).sum();
@@ -37,7 +34,6 @@ impl Scheme {
     }
 
     /// Returns the score of a verdict, from 0 to 1.
-    #[must_use]
     pub fn score(&self, grade: &Grade) -> f64 {
         self.mean(&self.values(grade))
     }

@@ -26,13 +26,11 @@ pub struct Image {
 
 impl Image {
     /// Its name in the configuration.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Id of its content, e.g. `sha256:560b3bb9aeb2..`. It stays the same when the name gets another image.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -71,7 +71,6 @@ impl Cargo {
     /// |---|---|---|
     /// | `EVALUATOR_CARGO_PROFILE` | cargo profile of all builds | `dev`, the shortest wait after an edit |
     /// | `EVALUATOR_CACHE_DIR` | where packages around lone files are kept | `evaluator` in `$XDG_CACHE_HOME` or `~/.cache` |
-    #[must_use]
     pub fn new(environment: Environment) -> Self {
         let profile =
             environment.get("EVALUATOR_CARGO_PROFILE").map(|profile| profile.display().to_string());

@@ -62,13 +62,11 @@ pub struct Node {
 
 impl Node {
     /// The runtime of `.js`, `.mjs` and `.cjs` files.
-    #[must_use]
     pub fn javascript(environment: Environment) -> Self {
         Self { language: Language::JavaScript, environment, version: OnceLock::new() }
     }
 
     /// The runtime of `.ts`, `.mts` and `.cts` files.
-    #[must_use]
     pub fn typescript(environment: Environment) -> Self {
         Self { language: Language::TypeScript, environment, version: OnceLock::new() }
     }

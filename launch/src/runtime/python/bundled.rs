@@ -43,7 +43,6 @@ pub struct Interpreter {
 impl Python {
     /// Looks in `environment` as [`new`](Self::new) does, for evaluators whose packages are in these directories, by the resolved
     /// paths of their files. An evaluator without a directory needs no packages. Nothing is installed.
-    #[must_use]
     pub fn bundled(environment: Environment, packages: BTreeMap<PathBuf, PathBuf>) -> Self {
         let inherited = environment.get(SEARCH_PATH).map(OsString::from);
         let directories = packages.values().cloned();

@@ -78,7 +78,6 @@ impl Python {
     /// | `EVALUATOR_PYTHON` | the interpreter, as a path or a name on `PATH` | see above |
     /// | `EVALUATOR_PYTHON_SDK` | installed before the requirements: a requirement, a file, or `none` | `agentevals-evaluator-sdk` |
     /// | `EVALUATOR_CACHE_DIR` | environments are kept in `venvs` there | `agentevals/venvs` in `$XDG_CACHE_HOME` or `~/.cache` |
-    #[must_use]
     pub fn new(environment: Environment) -> Self {
         Self { environment, install_limit: INSTALL_LIMIT, may_install: true, bundled: None }
     }

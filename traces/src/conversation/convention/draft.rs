@@ -164,19 +164,16 @@ impl<'a> SpanDraft<'a> {
     }
 
     /// Returns the span as it was recorded.
-    #[must_use]
     pub fn span(&self) -> &'a Span {
         self.span
     }
 
     /// Returns the kind of the span.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Returns the log records that belong to the span.
-    #[must_use]
     pub fn logs(&self) -> &[&'a LogRecord] {
         &self.logs
     }
@@ -188,13 +185,11 @@ impl<'a> SpanDraft<'a> {
     }
 
     /// Returns true if messages given to the model or agent are wanted, and none with content are filled.
-    #[must_use]
     pub fn needs_input(&self) -> bool {
         self.with_messages && !have_content(&self.input.0)
     }
 
     /// Returns true if messages of the model or agent are wanted, and none with content are filled.
-    #[must_use]
     pub fn needs_output(&self) -> bool {
         self.with_messages && !have_content(&self.output.0)
     }
@@ -217,7 +212,6 @@ impl<'a> SpanDraft<'a> {
 
     /// Returns true if the messages behind those of the user are wanted and not filled: no other span records the tool calls
     /// of the run.
-    #[must_use]
     pub fn needs_steps(&self) -> bool {
         self.with_steps && self.steps.0.is_empty()
     }

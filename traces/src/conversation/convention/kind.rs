@@ -29,7 +29,6 @@ pub enum Kind {
 
 impl Kind {
     /// Returns true for an agent and a workflow.
-    #[must_use]
     pub fn is_agentic(self) -> bool {
         matches!(self, Self::Agent | Self::Workflow)
     }
@@ -62,7 +61,6 @@ impl Kinds {
     }
 
     /// Returns the kind of a span; `None` if no convention has defined it yet.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<Kind> {
         self.kinds.get(index).copied().flatten().map(|classified| classified.kind)
     }

@@ -61,7 +61,6 @@ impl TraceIndex {
     ///
     /// The names of conversations are noted for the attributes `tracked`. The scan stops before the next file when `stop`
     /// returns true.
-    #[must_use]
     pub fn new(
         paths: impl IntoIterator<Item = PathBuf>,
         formats: &TraceFormats,
@@ -97,19 +96,16 @@ impl TraceIndex {
 
     /// Returns the index of a scan whose result was not awaited.
     #[doc(hidden)]
-    #[must_use]
     pub fn abandoned() -> Self {
         Self { stopped: true, ..Self::default() }
     }
 
     /// Returns the number of traces.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.catalog.ids.len()
     }
 
     /// Returns true if there are no traces.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.catalog.ids.is_empty()
     }
@@ -120,7 +116,6 @@ impl TraceIndex {
     /// # Panics
     ///
     /// `trace` is not below [`TraceIndex::len`].
-    #[must_use]
     pub fn trace_id(&self, trace: usize) -> Arc<str> {
         self.catalog.id(trace)
     }
@@ -130,7 +125,6 @@ impl TraceIndex {
     /// # Panics
     ///
     /// `trace` is not below [`TraceIndex::len`].
-    #[must_use]
     pub fn file(&self, trace: usize) -> &Path {
         match self.catalog.file(trace) {
             (_, Content::OnDisk(file), _) => &file.path,
@@ -160,7 +154,6 @@ impl TraceIndex {
 
     /// Returns the length of the text of a trace in bytes; 0 if the trace is in memory.
     #[doc(hidden)]
-    #[must_use]
     pub fn size(&self, trace: usize) -> usize {
         self.catalog.ranges(trace).iter().map(|range| range.location().length as usize).sum()
     }
