@@ -22,7 +22,6 @@ pub enum Generation {
 
 /// A warning about a file.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Warning {
     /// File.
     pub file: PathBuf,
@@ -45,7 +44,6 @@ impl fmt::Display for Warning {
 
 /// An eval file.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct EvalFile {
     /// File.
     pub file: PathBuf,
@@ -76,7 +74,6 @@ impl EvalFile {
 
 /// One test.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct Test {
     /// Identifier, unique in the suite.
     pub id: String,

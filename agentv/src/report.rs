@@ -52,7 +52,6 @@ impl Texts {
 
 /// Calls of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct JudgeUse {
     /// Name of the target.
     pub target: String,
@@ -83,7 +82,6 @@ pub struct JudgeUse {
 
 /// Calls of a program to models.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ProxyUse {
     /// Calls.
     pub asked: TargetProxyReport,
@@ -103,7 +101,6 @@ impl Serialize for ProxyUse {
 
 /// Result of an evaluator.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct EvaluatorResult {
     /// Name.
     pub name: String,

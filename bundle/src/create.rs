@@ -27,7 +27,6 @@ use crate::{
 
 /// A bundle that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Created {
     /// Number of evaluators.
     pub evaluators: usize,

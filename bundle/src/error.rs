@@ -4,7 +4,6 @@ use std::{io, path::Path};
 
 /// Reason why there is no bundle, or why it cannot be used here.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum BundleError {
     /// Something cannot be in a bundle. Each is named.
     #[error("this cannot be in a bundle:\n{}", .0.join("\n"))]

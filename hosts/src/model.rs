@@ -16,7 +16,6 @@ use crate::{
 
 /// A system that calls evaluators.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct ForeignHost {
     /// Name in commands, e.g. `agentv`.
     pub name: &'static str,
@@ -34,7 +33,6 @@ pub struct ForeignHost {
 
 /// Documents and answers of a host other than agentevals.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct ForeignContract {
     /// Keys that only answers of this contract have.
     pub(crate) answer_keys: &'static [&'static str],
@@ -110,7 +108,6 @@ pub(crate) struct Functions {
 
 /// Settings of an evaluator that a document contains.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Settings {
     /// Name of the evaluator.
     pub metric_name: String,

@@ -6,7 +6,6 @@ use crate::json::{Object, Value};
 
 /// Settings of an entry, for documents that do not contain them.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Defaults {
     /// Keys of `config`.
     pub config: Object,
@@ -23,7 +22,6 @@ impl Defaults {
 
 /// A document for an evaluator of the default contract.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Question {
     /// Text of the document.
     pub document: Vec<u8>,

@@ -88,7 +88,6 @@ pub fn missing_key_hint(contract: Option<Contract>, stderr: &str) -> Option<Stri
 
 /// Reason why a file does not work with the contract of its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Mismatch {
     /// The file defines a function that another host calls, and nothing calls the function.
     Uncalled(Defined),
@@ -174,7 +173,6 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
 
 /// A function that a host calls, in a file that is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Defined {
     /// Contract of the host.
     pub contract: Contract,

@@ -5,7 +5,6 @@ use std::io::{self, BufRead as _, BufReader, Read};
 /// A text is not JSON. The position is the place at which parsing stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at line {line} column {column} (byte {offset})")]
-#[non_exhaustive]
 pub struct ParseError {
     /// The problem.
     pub kind: ParseErrorKind,
@@ -59,7 +58,6 @@ impl ParseError {
 
 /// The problem of a text that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ParseErrorKind {
     /// The text starts with a byte order mark.
     #[error("unexpected byte order mark (save the text as UTF-8 without BOM)")]

@@ -34,7 +34,6 @@ impl AskedQuestion {
 
 /// A question as it was sent.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct SentPrompt {
     /// Index of the turn that it is about.
     pub turn: usize,

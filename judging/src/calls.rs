@@ -12,7 +12,6 @@ pub type Wanted = (usize, Request, Option<Duration>);
 
 /// A call with its result.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Called<T> {
     /// Index of the request that it answers, or repeats.
     pub index: usize,

@@ -170,7 +170,6 @@ impl Connection {
 
 /// What decides about the answers of models.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Identity {
     /// Settings.
     pub settings: Value,

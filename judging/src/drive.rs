@@ -21,7 +21,6 @@ use crate::{
 
 /// Outcome of a judged evaluation.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Judged {
     /// Outcome: a score, not evaluated, or failed.
     pub outcome: Outcome,

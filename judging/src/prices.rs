@@ -7,7 +7,6 @@ use evaluator_models::{Decimal, ErrorKind, ModelError, Price, Prices};
 
 /// Prices of models, and their currency.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct PriceTable {
     /// Prices per million tokens.
     pub prices: Prices,

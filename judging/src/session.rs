@@ -22,7 +22,6 @@ use crate::{
 
 /// Environment of a session.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct Environment {
     /// Providers of models.
     pub providers: Providers,
@@ -79,7 +78,6 @@ struct Inner {
 
 /// Usage of a session, with warnings and errors.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Summary {
     /// Sums over all calls.
     pub usage: CallUsage,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 /// Subject that is judged or graded.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Subject {
     /// Name of the metric, or type of the grader, which recordings contain.
     pub metric: String,

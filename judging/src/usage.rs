@@ -6,7 +6,6 @@ use evaluator_models::{Answer, Decimal, ModelError};
 
 /// Sums over calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct CallUsage {
     /// Calls, each answered by a server or by a cassette, or failed.
     pub calls: u64,

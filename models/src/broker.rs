@@ -97,7 +97,6 @@ impl<'a> Call<'a> {
 
 /// Answer of a model, or of a cassette.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Answer {
     /// Reply. It may be unreadable: see [`Reply::readable`].
     pub reply: Reply,

@@ -8,7 +8,6 @@ use crate::refusal::Refusal;
 
 /// Kind of a [`ModelError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// Too many requests.
     RateLimited,
@@ -112,7 +111,6 @@ impl ErrorKind {
 /// A call that has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}{message}", .kind.name(), if .model.is_empty() { String::new() } else { format!("model `{model}`: ") })]
-#[non_exhaustive]
 pub struct ModelError {
     /// Kind.
     pub kind: ErrorKind,

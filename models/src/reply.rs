@@ -43,7 +43,6 @@ impl Usage {
 /// Reason why a reply ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
-#[non_exhaustive]
 pub enum Finish {
     /// The model was done.
     #[default]

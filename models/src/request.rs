@@ -15,7 +15,6 @@ use crate::{ErrorKind, ModelError};
 /// Author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Role {
     /// Instructions.
     System,
@@ -190,7 +189,6 @@ pub const fn first_sample(repeat: u32) -> u32 {
 
 /// Interface of model servers to which a request can be passed as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Api {
     /// OpenAI's chat completions.
     ChatCompletions,

@@ -25,7 +25,6 @@ use crate::{
 
 /// Evaluators of a directory, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Index {
     /// One entry for each evaluator.
     pub entries: Vec<Entry>,
@@ -35,7 +34,6 @@ pub struct Index {
 
 /// An evaluator in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Entry {
     /// Its manifest.
     pub manifest: Manifest,
@@ -47,7 +45,6 @@ pub struct Entry {
 
 /// Error of an index.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum IndexError {
     /// A directory cannot be listed.
     #[error("cannot read {}: {source}", .directory.display())]

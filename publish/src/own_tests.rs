@@ -12,7 +12,6 @@ use crate::{
 
 /// Evaluators whose tests are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Targets {
     /// Files or packages of the evaluators.
     pub evaluators: Vec<PathBuf>,

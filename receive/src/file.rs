@@ -30,7 +30,6 @@ const TURN: usize = 256;
 
 /// The trace file cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum FileError {
     /// The system refuses it.
     #[error("cannot use the trace file {}: {error}", file.display())]

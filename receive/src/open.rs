@@ -17,7 +17,6 @@ use crate::{
 
 /// Rules by which conversations are formed and finished.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Rules {
     /// Whether traces with the same session are one conversation; if not, each trace is one.
     pub by_session: bool,

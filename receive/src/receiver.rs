@@ -47,7 +47,6 @@ pub type OnRemark = Box<dyn Fn(Remark) + Send + Sync>;
 
 /// Result of a receiver.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Received {
     /// Report of the run.
     pub report: Report,

@@ -32,7 +32,6 @@ const UNIMPLEMENTED: HeaderValue = HeaderValue::from_static("12");
 
 /// Something that the operator should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Remark {
     /// A request was refused. Has the status and the message.
     Refused(u16, String),

@@ -6,7 +6,6 @@ use super::{ConversationReport, EvaluationOutcome, EvaluationReport, Report};
 
 /// Conversations with failed evaluations.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Attention {
     /// The worst ones, the worst first.
     pub conversations: Vec<ConversationReport>,

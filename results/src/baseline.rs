@@ -27,7 +27,6 @@ pub struct Baseline {
 
 /// Reason why a file is not a baseline.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum BaselineError {
     /// It is not a run file that can be read.
     #[error(transparent)]

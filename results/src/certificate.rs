@@ -25,7 +25,6 @@ const CONFIDENCE: f64 = 0.95;
 /// it: anyone can compute SHA-256 for another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Certificate {
     /// Version of the file: 1.
     version: u64,
@@ -54,7 +53,6 @@ pub struct Certificate {
 /// Labels that a certificate rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct CertifiedLabels {
     /// Digest of the labels that count, with the cases that they are about.
     pub digest: Digest,
@@ -75,7 +73,6 @@ pub struct CertifiedLabels {
 /// A rate with its interval of 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Rate {
     /// The rate.
     pub value: f64,
@@ -87,7 +84,6 @@ pub struct Rate {
 
 /// Reason why there is no certificate, or why a file is none.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum CertificateError {
     /// It cannot be read.
     #[error("{} cannot be read: {error}", .file.display())]

@@ -17,7 +17,6 @@ const CONFIDENCE: f64 = 0.999;
 
 /// A certificate that was made, and what it does not rest on.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Certified {
     /// The certificate.
     pub certificate: Certificate,
@@ -27,7 +26,6 @@ pub struct Certified {
 
 /// Reason why an evaluator is not certified.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum CertifyError {
     /// Labels and evaluators cannot be compared.
     #[error(transparent)]

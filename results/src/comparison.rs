@@ -69,7 +69,6 @@ impl ComparisonSettings {
 
 /// Two runs compared.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct Comparison {
     /// File of the base, if it is known.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -96,7 +95,6 @@ pub struct Comparison {
 
 /// An evaluator in two runs.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct EvaluatorComparison {
     /// Name of the evaluator.
     pub name: String,
@@ -124,7 +122,6 @@ pub struct EvaluatorComparison {
 
 /// An evaluator in two runs, over the cases of a slice.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct EvaluatorDifference {
     /// Name of the evaluator.
     pub name: String,
@@ -146,7 +143,6 @@ pub struct EvaluatorDifference {
 
 /// A case that changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct CaseChange {
     /// Id of the case.
     pub case: String,
@@ -161,7 +157,6 @@ pub struct CaseChange {
 /// How a case changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum CaseChangeKind {
     /// It passed and fails now.
     Regressed,
@@ -215,7 +210,6 @@ impl CaseChangeKind {
 
 /// A claim about the new run, decided. As text, it is a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct ClaimResult {
     /// The claim: `no worse than 0.02`, `no regressions`.
     pub claim: String,
@@ -233,7 +227,6 @@ impl fmt::Display for ClaimResult {
 
 /// Reason why two runs cannot be compared.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ComparisonError {
     /// No case of one is in the other.
     #[error(

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 /// The part of a conversation that evaluation events need.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct EventContext {
     /// Id of the golden case, if the conversation has one.
     pub case_id: Option<String>,
@@ -18,7 +17,6 @@ pub struct EventContext {
 
 /// The part of a turn that evaluation events need.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct EventTurn {
     /// The span that is judged.
     pub span: JudgedSpan,

@@ -9,7 +9,6 @@ const TESTS: usize = 10;
 
 /// Contradictions in the results of an evaluator: the first one, and the number of further ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Contradictions {
     /// Name of the evaluator.
     pub evaluator: String,

@@ -14,7 +14,6 @@ use super::{
 /// Cases are those of [`Cases`](super::Cases). Conversations that could not be evaluated at all are errors of
 /// [`ALL_EVALUATORS`].
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct EvaluatorSums {
     /// Name of the evaluator.
     pub name: String,
@@ -52,7 +51,6 @@ const FEW_CLUSTERS: u64 = 10;
 
 /// What clusters leave of a number of cases. As text, a clause.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct ClusterEffect {
     /// Number of cases with a value.
     pub cases: u64,

@@ -11,7 +11,6 @@ const MUCH: f64 = 1.0 / 3.0;
 
 /// How much the scores of an evaluator vary, and why. As text, it is a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct EvaluatorNoise {
     /// Name of the evaluator.
     pub name: String,
@@ -25,7 +24,6 @@ pub struct EvaluatorNoise {
 
 /// How many of several groups have members that pass and members that fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Disagreeing {
     /// Number of those whose members disagree.
     pub some: u64,
@@ -35,7 +33,6 @@ pub struct Disagreeing {
 
 /// Shares of the variance of scores, which sum up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct VarianceShares {
     /// Between cases; if cases have one recording each, that of the agent is part of it.
     pub cases: f64,

@@ -56,7 +56,6 @@ struct Evaluator {
 
 /// Number of conversations that an evaluator scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct EvaluatorScores<'a> {
     /// Name of the evaluator.
     pub name: &'a str,
@@ -78,7 +77,6 @@ struct Reason {
 
 /// Reasons why an evaluator did not evaluate conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct NotEvaluated {
     /// Name of the evaluator.
     pub evaluator: String,

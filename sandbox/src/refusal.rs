@@ -13,7 +13,6 @@ pub struct Refusal {
 
 /// Component that refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum RefusalKind {
     /// Not Linux, or neither x86_64 nor aarch64.
     Platform,

@@ -8,7 +8,6 @@ use crate::{command::check_helper, policy::Level, refusal::Refusal};
 
 /// Features of this machine that contain a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Support {
     /// The level that was tried.
     pub level: Level,

@@ -4,7 +4,6 @@ use std::{fmt, time::Duration};
 
 /// A finished request.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Access {
     /// Method.
     pub method: String,
@@ -20,7 +19,6 @@ pub struct Access {
 
 /// Result of a document, in addition to the response.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Remarks {
     /// Name of the evaluator.
     pub evaluator: Option<String>,

@@ -6,7 +6,6 @@ use super::{ServeError, Token};
 
 /// Limits and access rules of a server.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Settings {
     /// Maximum number of documents that are evaluated or waiting; further ones are refused. 64 by default.
     pub places: usize,
@@ -83,7 +82,6 @@ impl fmt::Display for BasePath {
 
 /// Error of a text that is not a base path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum BasePathError {
     /// The text is not a path of plain segments.
     #[error("write a path like /api or /tools/evaluators")]

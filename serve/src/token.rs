@@ -57,7 +57,6 @@ impl fmt::Debug for Token {
 
 /// Error of starting a server.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ServeError {
     /// Other machines can reach the address, and no token is configured.
     #[error("{address} can be reached from other machines, and no bearer token is configured")]

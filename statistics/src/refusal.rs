@@ -4,7 +4,6 @@ use std::{error::Error, fmt};
 
 /// Reason why a function refuses its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Refusal {
     /// There are no values.
     Empty,

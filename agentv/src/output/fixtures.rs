@@ -13,7 +13,6 @@ pub(super) const SCHEMA: &str = "agentv.replay_fixture.v1";
 
 /// A recorded output.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Fixture {
     /// Suite.
     pub suite: Option<String>,

@@ -13,7 +13,6 @@ const KEYS: &str = "\
 
 /// What an agent did for one test.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Output {
     /// Messages, each an object with `role`.
     pub messages: Vec<Value>,

@@ -43,7 +43,6 @@ pub use suite::{parse, read};
 
 /// Options for reading an eval file.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct ReadOptions {
     /// Variables of the environment.
     pub variables: Variables,

@@ -31,7 +31,6 @@ const DEFAULT_TARGET: &str = "default";
 
 /// Options of a run.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Options {
     /// Threshold of tests without one of their own.
     pub threshold: Option<f64>,
@@ -56,7 +55,6 @@ pub struct PlanError(pub Vec<String>);
 
 /// Tests with what they need.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Plan {
     /// Eval file.
     pub(super) suite: EvalFile,

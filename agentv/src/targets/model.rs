@@ -69,7 +69,6 @@ impl Setting {
 
 /// A target.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Target {
     /// Name.
     pub name: String,
@@ -85,7 +84,6 @@ pub struct Target {
 
 /// Kind of a target: its provider with the settings.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TargetKind {
     /// A model.
     Model(Box<ModelTarget>),
@@ -117,7 +115,6 @@ impl TargetKind {
 
 /// A model on a server.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ModelTarget {
     /// Prefix of the model's name, e.g. `openai`.
     pub prefix: String,
@@ -145,7 +142,6 @@ pub struct ModelTarget {
 
 /// A command.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct CliTarget {
     /// Command with placeholders.
     pub command: Setting,
@@ -177,7 +173,6 @@ impl CliTarget {
 
 /// Recorded answers in a file.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ReplayTarget {
     /// Target that was recorded.
     pub source_target: String,
@@ -191,7 +186,6 @@ pub struct ReplayTarget {
 
 /// The targets of a file.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Targets {
     /// File; `None` if there is none.
     pub file: Option<PathBuf>,

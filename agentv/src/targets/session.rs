@@ -30,7 +30,6 @@ const PREFIX: &str = "target:";
 
 /// Targets with the session in which their models are asked. Not `Clone`: its commands are those of one plan.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct TargetSession {
     /// Targets.
     pub targets: Arc<Targets>,

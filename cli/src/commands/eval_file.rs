@@ -253,14 +253,15 @@ pub(super) fn check(file: &Path, args: CheckArgs, runner: &Runner) -> Result<u8,
 }
 
 fn options(flags: &EvalFileFlags, threshold: Option<f64>, prompts: bool) -> Options {
-    let mut options = Options::default();
-    options.threshold = threshold;
-    options.test_ids.clone_from(&flags.test_ids);
-    options.target.clone_from(&flags.target);
-    options.grader_target.clone_from(&flags.grader_target);
-    options.prompts = prompts;
-    options.max_retries = flags.max_retries.unwrap_or(MAX_RETRIES);
-    options
+    Options {
+        threshold,
+        test_ids: flags.test_ids.clone(),
+        target: flags.target.clone(),
+        grader_target: flags.grader_target.clone(),
+        prompts,
+        max_retries: flags.max_retries.unwrap_or(MAX_RETRIES),
+        ..Options::default()
+    }
 }
 
 fn working_directory() -> Result<PathBuf, u8> {

@@ -86,11 +86,13 @@ fn rules(config: &Config, args: &ReceiveArgs) -> Result<Rules, String> {
 }
 
 fn settings(args: &ReceiveArgs) -> Result<Settings, String> {
-    let mut settings = Settings::default();
-    settings.body_limit = usize::from(args.max_body) << 20;
-    settings.hosts.clone_from(&args.allow_host);
-    settings.http2 = true;
-    settings.token = server_token(args.token_file.as_deref(), TOKEN)?;
+    let settings = Settings {
+        body_limit: usize::from(args.max_body) << 20,
+        hosts: args.allow_host.clone(),
+        http2: true,
+        token: server_token(args.token_file.as_deref(), TOKEN)?,
+        ..Settings::default()
+    };
     settings.allow(args.addr).map_err(|error| {
         format!("{error}; write a token to a file for --token-file, or to the variable {TOKEN}")
     })?;
@@ -132,7 +134,6 @@ fn remark(remark: Remark) {
             "the trace file ended in {} of a line that was cut off, and was never accepted; they are removed",
             render::counted(bytes, "byte")
         )),
-        _ => {}
     }
 }
 

@@ -132,14 +132,16 @@ fn log(access: &Access, verbose: u8) {
 
 fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
     let jobs = args.jobs.unwrap_or(runner.jobs).get();
-    let mut settings = Settings::default();
-    settings.places = jobs.saturating_add(args.queue);
-    settings.body_limit = usize::from(args.max_body) << 20;
-    settings.read_timeout = Duration::from_secs(args.read_timeout);
-    settings.grace = Duration::from_secs(args.grace);
-    settings.hosts.clone_from(&args.allow_host);
-    settings.base_path.clone_from(&args.base_path);
-    settings.token = server_token(args.token_file.as_deref(), TOKEN)?;
+    let settings = Settings {
+        places: jobs.saturating_add(args.queue),
+        body_limit: usize::from(args.max_body) << 20,
+        read_timeout: Duration::from_secs(args.read_timeout),
+        grace: Duration::from_secs(args.grace),
+        hosts: args.allow_host.clone(),
+        base_path: args.base_path.clone(),
+        token: server_token(args.token_file.as_deref(), TOKEN)?,
+        ..Settings::default()
+    };
     match settings.allow(args.addr) {
         Ok(()) => Ok(settings),
         Err(error @ ServeError::Open { .. }) => Err(format!(

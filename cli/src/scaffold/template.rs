@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 /// Template of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[non_exhaustive]
 pub enum Template {
     /// Rust: the share of turns that the agent answered.
     Basic,

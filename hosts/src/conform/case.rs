@@ -40,7 +40,6 @@ pub(crate) struct Case {
 /// Expected behavior of a good program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Kind {
     /// A document of the host: it is answered or refused.
     Document,

@@ -23,7 +23,6 @@ pub(crate) struct Suite {
 
 /// A release of a host, or a way of calling, that reads answers differently from others.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Release {
     /// Name of the host, e.g. `agentv`.
     pub host: &'static str,

@@ -13,7 +13,6 @@ use crate::process::{self, Ending};
 
 /// Report of a conformance test.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Conformance {
     /// One report for each tested release, in the order of [`Release::all`].
     pub hosts: Vec<HostReport>,
@@ -21,7 +20,6 @@ pub struct Conformance {
 
 /// Report of one release of a host.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct HostReport {
     /// The release.
     pub release: &'static Release,
@@ -31,7 +29,6 @@ pub struct HostReport {
 
 /// Report of one case under one release.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct CaseReport {
     /// Name of the case.
     #[serde(rename = "case")]

@@ -40,7 +40,6 @@ const MAX_TIMEOUTS: usize = 3;
 
 /// Sends documents and faults to a program.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Tester {
     /// Time limit for one document; 30 s by default.
     pub timeout: Duration,

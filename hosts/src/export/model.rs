@@ -28,7 +28,6 @@ pub(crate) struct Job<'a> {
 
 /// Files with which a host runs an evaluator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Export {
     /// The files, in reading order.
     pub files: Vec<ExportedFile>,
@@ -38,7 +37,6 @@ pub struct Export {
 
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ExportedFile {
     /// File name.
     pub name: String,

@@ -14,7 +14,6 @@ const CARGOS_OWN: [&str; 3] = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "OUT
 
 /// An evaluator that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Program {
     /// Name.
     pub name: String,

@@ -10,7 +10,6 @@ use crate::files::{MAX_SOURCE, WriteOptions, atomic_write, open_regular, read_re
 
 /// Error of writing exported files.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum WriteError {
     /// A file that was not exported, or an equal name, is in the way. Nothing was written.
     #[error("{0}")]

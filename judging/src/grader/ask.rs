@@ -36,7 +36,6 @@ pub struct Endpoint<'a> {
 
 /// Answers of models.
 #[derive(Debug, Default)]
-#[non_exhaustive]
 pub struct Answers {
     /// Replies and embeddings, or the reasons why there are none. There are no numbers in it.
     pub results: CallResults,

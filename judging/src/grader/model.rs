@@ -8,7 +8,6 @@ use super::{Formula, ItemTemplate};
 
 /// A grader of OpenAI's API.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Grader {
     /// Compares two texts; the score is 1 or 0.
     StringCheck {

@@ -10,7 +10,6 @@ use super::{
 
 /// Calls that graders need for a conversation.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Needs {
     /// Questions to models.
     pub questions: Vec<GraderQuestion>,

@@ -9,7 +9,6 @@ use crate::judge::reply::object::whole;
 
 /// A question to a model about a turn.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct GraderQuestion {
     /// Index of the turn.
     pub turn: usize,

@@ -86,7 +86,6 @@ impl Reading {
 
 /// A question with its answers.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Asked {
     /// The question.
     pub question: Question,

@@ -4,7 +4,6 @@ use super::{Criterion, JudgedTurn, Refusal, Scenario};
 
 /// A conversation that is judged.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Case<'a> {
     /// Turns of the conversation.
     pub actual: &'a [JudgedTurn],

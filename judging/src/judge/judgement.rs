@@ -4,7 +4,6 @@ use super::{Case, Cause, Tally, TurnProblem, Votes};
 
 /// Result of a metric that a model judges.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Judgement {
     /// Score of the conversation; `None` if it was not evaluated.
     pub score: Option<f64>,
@@ -26,7 +25,6 @@ pub struct Judgement {
 
 /// Judgement of a turn.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct TurnJudgement {
     /// Score; `None` if it was not evaluated.
     pub score: Option<f64>,
@@ -36,7 +34,6 @@ pub struct TurnJudgement {
 
 /// Score of a rubric.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct RubricScore {
     /// Id of the rubric.
     pub id: String,

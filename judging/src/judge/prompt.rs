@@ -6,7 +6,6 @@ use super::{Code, Question, Refusal, Template, TemplateError, Variables, Wording
 
 /// A prompt that is built in.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Prompt {
     /// Name: that of the metric, with the step if it asks more than one question.
     pub name: &'static str,

@@ -9,7 +9,6 @@ use super::{Code, Order, Template, TemplateError, template::CODE};
 
 /// A question for a model.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Question {
     /// Index of the turn.
     pub turn: usize,

@@ -4,7 +4,6 @@ use super::{Criterion, OnFailure, Votes, answer::Readings};
 
 /// Votes in the answers of a judge.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Tally {
     /// Votes, in the order of the turns.
     pub votes: Vec<Votes>,
@@ -16,7 +15,6 @@ pub struct Tally {
 
 /// Problem in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct TurnProblem {
     /// Index of the turn.
     pub turn: usize,

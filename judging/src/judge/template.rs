@@ -29,7 +29,6 @@ pub struct Template {
 
 /// Problem of a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum TemplateError {
     /// A variable is not known.
     #[error("line {line}: the prompt has no variable `{name}`{}; it has {known}", .similar.as_ref().map(|similar| format!(", did you mean `{similar}`?")).unwrap_or_default())]

@@ -69,7 +69,6 @@ impl Panel {
 
 /// Votes about a turn, or about a rubric of a turn: of the samples of one model, or of the models of a panel.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Votes {
     /// Index of the turn.
     pub turn: usize,
@@ -103,7 +102,6 @@ pub struct Votes {
 
 /// Votes of one model of a panel.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct MemberVotes {
     /// Name of the model.
     pub model: String,

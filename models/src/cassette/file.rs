@@ -15,7 +15,6 @@ use crate::{ModelError, Redactor};
 
 /// Records of a file.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Found {
     /// Records by key and sample.
     pub records: BTreeMap<RecordId, Record>,
@@ -30,7 +29,6 @@ const LONGEST: u64 = 64 << 20;
 
 /// Changes that [`tidy`] made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Tidied {
     /// Records that the file has now.
     pub kept: usize,

@@ -28,7 +28,6 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Use of a cassette.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Mode {
     /// The cassette is neither read nor written.
     Off,

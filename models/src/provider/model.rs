@@ -200,7 +200,6 @@ pub struct ProgramIdentity {
 
 /// A program did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum CommandError {
     /// It failed, for this reason.
     Failed(String),

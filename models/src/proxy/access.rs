@@ -64,7 +64,6 @@ impl Offer {
 
 /// Calls of one evaluation through its proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ProxyUsage {
     /// Calls, also those that failed.
     pub calls: u64,

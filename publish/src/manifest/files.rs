@@ -15,7 +15,6 @@ use crate::source::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_file_path, is_plain
 
 /// A file in an evaluator's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct DirectoryFile {
     /// Path in the directory, with `/` as separator.
     pub path: String,

@@ -17,7 +17,6 @@ pub const FILE_NAME: &str = "evaluator.yaml";
 
 /// A valid manifest and its location.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct LoadedManifest {
     /// Content.
     pub manifest: Manifest,
@@ -267,7 +266,6 @@ const NEAR: usize = 2;
 
 /// Content of a directory of evaluators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Discovered {
     /// Directories with a manifest, sorted by name.
     pub evaluators: Vec<PathBuf>,

@@ -11,7 +11,6 @@ use crate::config::ConfigError;
 
 /// Report of one evaluator.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Validation {
     /// Name in its manifest; the name of its directory if the manifest cannot be read.
     pub name: String,
@@ -27,7 +26,6 @@ pub struct Validation {
 
 /// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
 pub struct Check {
     /// Subject of the check.
     #[serde(rename = "check")]
@@ -40,7 +38,6 @@ pub struct Check {
 /// Subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum CheckKind {
     /// `evaluator.yaml`.
     Manifest,

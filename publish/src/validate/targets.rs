@@ -10,7 +10,6 @@ use crate::manifest;
 
 /// Directories of evaluators that paths stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Targets {
     /// Directories of one evaluator each, without duplicates.
     pub directories: Vec<PathBuf>,

@@ -10,7 +10,6 @@ use crate::{LabelError, json::to_rounded};
 
 /// What is held against what, and how.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct AgreementSettings {
     /// Names of the evaluators; empty for all with labels.
     pub evaluators: Vec<String>,
@@ -44,7 +43,6 @@ impl Default for AgreementSettings {
 
 /// Evaluators of a run, held against labels of people or against another evaluator.
 #[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
 pub struct Agreement {
     /// The labels; `None` if evaluators are held against each other only.
     pub labels: Option<LabelCounts>,
@@ -60,7 +58,6 @@ pub struct Agreement {
 
 /// Numbers of labels.
 #[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
 pub struct LabelCounts {
     /// The files, as they were given.
     pub files: Vec<PathBuf>,
@@ -88,7 +85,6 @@ pub struct LabelCounts {
 
 /// A label that matches no conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
 pub struct UnmatchedLabel {
     /// Where it is written, e.g. `labels.csv:7`.
     pub place: String,
@@ -98,7 +94,6 @@ pub struct UnmatchedLabel {
 
 /// An evaluator against a reference: labels, or the verdicts of another evaluator.
 #[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
 pub struct EvaluatorAgreement {
     /// Name of the evaluator.
     pub name: String,
@@ -165,7 +160,6 @@ pub struct EvaluatorAgreement {
 
 /// The people who labelled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Raters {
     /// Number of different people.
     pub raters: u64,
@@ -183,7 +177,6 @@ pub struct Raters {
 
 /// Kappa with its interval. Serialized, it has an interval only if there is a standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct KappaEstimate {
     /// Kappa.
     pub value: f64,
@@ -220,7 +213,6 @@ pub fn without_minus_zero(number: f64) -> f64 {
 
 /// A lower limit of kappa, decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct MinKappa {
     /// The limit.
     pub limit: f64,
@@ -232,7 +224,6 @@ pub struct MinKappa {
 
 /// A conversation about which an evaluator and its reference disagree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Disagreement {
     /// Id of the case.
     pub case: String,
@@ -254,7 +245,6 @@ pub struct Disagreement {
 
 /// What a person, or another evaluator, says about a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
 pub struct RaterComment {
     /// The person or evaluator; `None` if the file does not say.
     pub rater: Option<String>,
@@ -266,7 +256,6 @@ pub struct RaterComment {
 
 /// A conversation with a verdict of an evaluator and a reference.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct ComparedLabel {
     /// Id of the case.
     pub case: String,
@@ -284,7 +273,6 @@ pub struct ComparedLabel {
 
 /// Reason why nothing can be compared.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum AgreementError {
     /// A label cannot be used.
     #[error(transparent)]

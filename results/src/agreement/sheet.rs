@@ -13,7 +13,6 @@ const BINS: usize = 10;
 
 /// Which conversations are to be labelled.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct SheetSettings {
     /// Evaluators whose scores are balanced; empty for all.
     pub evaluators: Vec<String>,
@@ -33,7 +32,6 @@ impl Default for SheetSettings {
 
 /// Conversations to label, in an order that says nothing about them.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Sheet {
     /// The conversations.
     pub rows: Vec<SheetRow>,
@@ -47,7 +45,6 @@ pub struct Sheet {
 
 /// A conversation to label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct SheetRow {
     /// Id of the case; `None` if the conversation is a case of its own.
     pub case: Option<String>,

@@ -38,7 +38,6 @@ pub struct Cases {
 
 /// Numbers of cases and of their units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct CaseCount {
     /// Number of cases.
     pub cases: u64,

@@ -19,7 +19,6 @@ const NAMED: usize = 10;
 
 /// A gate that was decided, or could not be. As text, it is one line that begins with the gate.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct GateResult {
     /// The gate.
     pub gate: Gate,
@@ -50,7 +49,6 @@ pub struct GateResult {
 
 /// Reason why a gate is undecided. As text, it is a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Undecided {
     /// No case has a value.
     NothingScored,

@@ -23,7 +23,6 @@ pub struct CaseValues {
 
 /// What an evaluator measured in one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct CaseValue<'v> {
     /// Id of the case.
     pub case: &'v str,

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 /// Labels of one or several files.
 #[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
 pub struct Labels {
     /// The files, as they were given.
     pub files: Vec<PathBuf>,
@@ -32,7 +31,6 @@ pub struct Labels {
 
 /// What a person said about a conversation.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Label {
     /// Id of the case, if the file has it.
     pub case: Option<String>,

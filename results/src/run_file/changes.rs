@@ -23,7 +23,6 @@ const SHOWN: usize = 12;
 
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum ChangeKind {
     /// Files, settings or the threshold of an evaluator, or the evaluator itself.
     Evaluator,
@@ -55,7 +54,6 @@ impl ChangeKind {
 
 /// A difference between what two runs measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Change {
     /// Kind of the change.
     pub kind: ChangeKind,
@@ -85,7 +83,6 @@ impl fmt::Display for Change {
 
 /// What two runs measured differently, by what follows from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Differences {
     /// Changes that prevent a comparison.
     pub refused: Vec<Change>,

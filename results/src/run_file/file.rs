@@ -77,7 +77,6 @@ struct Ended {
 
 /// Lines of a run file that differ from those that were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Damage {
     /// Number of the first damaged line, from 1.
     pub line: usize,

@@ -75,7 +75,6 @@ enum Unusable {
 
 /// Reason why a run file cannot be used. Nothing in the file was changed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum RunFileError {
     /// Another run writes to it.
     #[error("{} is in use by another run; wait for it, or name another file with --save-run", .file.display())]

@@ -21,7 +21,6 @@ const BLAMES_DOCUMENT: [&str; 3] = ["input", "config", "not_evaluated"];
 
 /// Result of one document.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Answered {
     /// Contract of the document and its answer; `None` if it is not known.
     pub contract: Option<Contract>,

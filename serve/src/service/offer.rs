@@ -31,7 +31,6 @@ pub struct Service {
 
 /// Description of an evaluator.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Offered {
     /// Name, unique in the service.
     pub name: String,
@@ -48,7 +47,6 @@ pub struct Offered {
 /// An evaluator that cannot be offered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{evaluator}: {reason}")]
-#[non_exhaustive]
 pub struct Unservable {
     /// Name or path.
     pub evaluator: String,

@@ -5,7 +5,6 @@ use evaluator_protocol::agenta::http::ErrorStatus;
 /// Error instead of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-#[non_exhaustive]
 pub struct Refusal {
     /// Class of the error: of the request, of the document, or of the evaluator.
     pub status: ErrorStatus,

@@ -15,7 +15,6 @@ use crate::judge::{
 
 /// A variable of prompts.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Variable {
     /// Name.
     pub name: &'static str,

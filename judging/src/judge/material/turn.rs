@@ -4,7 +4,6 @@ use evaluator_json::Value;
 
 /// A turn as judges see it.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct JudgedTurn {
     /// Id of the turn.
     pub id: String,
@@ -22,7 +21,6 @@ pub struct JudgedTurn {
 
 /// A message.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Content {
     /// Role of the author, e.g. `model`.
     pub role: String,
@@ -45,7 +43,6 @@ pub enum Part {
 
 /// Call of a tool.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Call {
     /// Id that connects the call with its response.
     pub id: Option<String>,
@@ -57,7 +54,6 @@ pub struct Call {
 
 /// Response of a tool.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Response {
     /// Id of the call.
     pub id: Option<String>,
@@ -88,7 +84,6 @@ pub enum Steps {
 
 /// One step of an agent.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Event {
     /// Name of the agent, or `user`.
     pub author: String,
@@ -100,7 +95,6 @@ pub struct Event {
 
 /// An agent.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Agent {
     /// Name.
     pub name: String,
@@ -123,7 +117,6 @@ pub struct Rubric {
 
 /// Scenario of a simulated user.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Scenario {
     /// First message.
     pub starting_prompt: String,

@@ -16,7 +16,6 @@ const ASSERTIONS: usize = 8;
 
 /// Verdict of a judge.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Grade {
     /// A number.
     Number {

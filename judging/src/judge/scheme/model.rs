@@ -5,7 +5,6 @@ pub(super) const HIGHEST: u8 = 10;
 
 /// Form of a judge's verdict.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Scheme {
     /// A number from the first to the second one.
     Number(f64, f64),
@@ -66,7 +65,6 @@ pub struct Choice {
 /// Reason why parts are not a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-#[non_exhaustive]
 pub struct SchemeError {
     /// Index of the item or choice that is wrong.
     pub index: usize,
