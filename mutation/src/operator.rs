@@ -94,6 +94,7 @@ operators! {
     float_arguments [same same same same same] relations::with_integers => relations::float_arguments, "writes integers in arguments as floats, `1.0` for `1`";
     white_space     [same same same same same] relations::whole => relations::white_space, "adds white space at both ends of questions and answers";
     shift_times     [same same same same same] relations::whole => relations::shift_times, "shifts all times by a day";
+    unknown_keys    [same same same same same] relations::whole => relations::unknown_keys, "adds keys that no contract has to the document and its turns";
     other_order     [same same same same same] relations::whole => relations::again, "changes nothing: evaluates the conversations in another order";
     same_document   [same same same same same] relations::whole => relations::again, "changes nothing: evaluates the same document once more";
 }

@@ -121,6 +121,12 @@ pub(crate) fn shift_times(conversation: &mut Conversation, _: &Subject<'_>, _: S
     true
 }
 
+/// Adds keys that no contract has to the documents that evaluators read.
+pub(crate) fn unknown_keys(conversation: &mut Conversation, _: &Subject<'_>, _: Site) -> bool {
+    conversation.turns.iter_mut().for_each(|turn| turn.has_unknown_keys = true);
+    true
+}
+
 /// Changes nothing: the conversation is evaluated again, in another order of conversations.
 pub(crate) fn again(_: &mut Conversation, _: &Subject<'_>, _: Site) -> bool {
     true

@@ -500,6 +500,36 @@ fn a_score_that_depends_on_what_must_not_matter_is_a_violation() {
 }
 
 #[test]
+fn a_key_that_no_contract_has_must_not_matter() {
+    // One level of the document has the keys each; the third program is told so by its contract.
+    for (keys, known) in [
+        (
+            ", mutate: {kind: form}",
+            "set(document) <= {'protocol_version', 'metric_name', 'threshold', 'config', 'invocations', 'expected_invocations'}",
+        ),
+        (
+            ", mutate: {kind: form}",
+            "all('unknown_key' not in turn for turn in document['invocations'])",
+        ),
+        (", contract: agentv, mutate: {kind: form}", "'unknown_key' not in document"),
+    ] {
+        let text = format!(
+            "import json, sys\ndocument = json.load(sys.stdin)\nprint(json.dumps({{'score': 1.0 if {known} else 0.0}}))"
+        );
+        let directory = python(&text, keys);
+        let report = tried(&directory, 1, &["--operators", "refuse"]);
+        let checked = |it: &Value| (it["relation"].clone(), it["violations"].clone());
+        let relations: Vec<_> =
+            report["relations"].as_array().unwrap().iter().map(checked).collect();
+        assert!(relations.contains(&(json!("unknown_keys"), json!(6))), "{relations:?}");
+        assert_eq!(report["violations"], 6, "{relations:?}");
+        let shown = &report["violated"][0];
+        assert_eq!(shown["mutant"], "unknown_keys@1");
+        assert!(shown["diff"].as_str().unwrap().contains("unknown_key"), "{shown}");
+    }
+}
+
+#[test]
 fn false_alarms_are_violations() {
     // What it has to leave alone is said by its entry.
     let keys = ", mutate: {kind: answer, expect: {drop_call: same, refuse: any}}";

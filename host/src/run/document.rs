@@ -19,6 +19,9 @@ use crate::{
 /// Maximum number of bytes of images, in base64, that are kept with a conversation.
 const IMAGES: usize = 1_000_000;
 
+/// Key that no contract has. An evaluator that does not ignore it breaks with the next version of its contract.
+pub(super) const UNKNOWN_KEY: &str = "unknown_key";
+
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
@@ -61,6 +64,7 @@ impl Turns {
             Some(case) => out.list(&case.turns, Writer::expected),
             None => out.raw("null"),
         }
+        out.unknown_key(conversation.turns.iter().any(|turn| turn.has_unknown_keys));
         out.raw("}");
         Self { text: out.text.into_bytes().into(), recorded, digest: OnceLock::new() }
     }
@@ -191,6 +195,7 @@ impl Writer<'_> {
         self.string(&turn.trace_id);
         self.raw(",\"span_id\":");
         self.string(&turn.span_id);
+        self.unknown_key(turn.has_unknown_keys);
         // The contract has no place for them.
         if self.redactor.is_some() {
             self.attachments("earlier_attachments", &turn.earlier_attachments);
@@ -199,6 +204,12 @@ impl Writer<'_> {
             self.attachments("final_attachments", &turn.final_attachments);
         }
         self.raw("}");
+    }
+
+    fn unknown_key(&mut self, is_there: bool) {
+        if is_there {
+            self.raw(&format!(",\"{UNKNOWN_KEY}\":{{}}"));
+        }
     }
 
     fn attachments(&mut self, key: &str, attachments: &[Attachment]) {

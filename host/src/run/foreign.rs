@@ -2,6 +2,7 @@
 
 use evaluator_protocol::Contract;
 
+use super::document::UNKNOWN_KEY;
 use crate::{
     conversation::Conversation,
     eval_set::EvalCase,
@@ -36,7 +37,12 @@ impl ForeignAdapter {
         conversation: &Conversation,
         case: Option<&EvalCase>,
     ) -> Document {
-        let document = (self.contract.document)(&self.settings, conversation, case);
+        let mut document = (self.contract.document)(&self.settings, conversation, case);
+        if let json::Value::Object(members) = &mut document
+            && conversation.turns.iter().any(|turn| turn.has_unknown_keys)
+        {
+            members.insert(UNKNOWN_KEY.to_owned(), Object::default().into());
+        }
         Document::from(json::to_string(&document, NonFinite::Null).as_bytes())
     }
 

@@ -97,8 +97,13 @@ fn seen(conversation: &Conversation) -> String {
         };
         let calls: Vec<String> = turn.tool_calls.iter().map(call).collect();
         format!(
-            "{} {} {} {:?} {:?} {calls:?}",
-            turn.trace_id, turn.span_id, turn.start_ns, turn.user_text, turn.final_text
+            "{} {} {} {:?} {:?} {calls:?} {}",
+            turn.trace_id,
+            turn.span_id,
+            turn.start_ns,
+            turn.user_text,
+            turn.final_text,
+            turn.has_unknown_keys
         )
     };
     let turns: Vec<String> = conversation.turns.iter().map(turn).collect();

@@ -39,6 +39,7 @@ fn places_have_stable_names() {
         ("float_arguments", &["1"]),
         ("white_space", &["1"]),
         ("shift_times", &["1"]),
+        ("unknown_keys", &["1"]),
         ("other_order", &["1"]),
         ("same_document", &["1"]),
         ("golden", &["1"]),

@@ -20,11 +20,14 @@ pub(super) fn read(
     labels: &mut Labels,
 ) -> Result<(), LabelError> {
     let place = |line: usize| LabelPlace { file: Arc::clone(file), at: At::Line(line) };
-    if let Some(quote) = open_quote(text.as_bytes()) {
+    let separator = separator(text);
+    if let Some(quote) = open_quote(text.as_bytes(), separator) {
         let line = Lines { text: text.as_bytes(), byte: 0, line: 1 }.of_record_from(quote);
         return Err(place(line).error("a quote opens here and is not closed"));
     }
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).delimiter(separator);
+    let mut reader = reader.from_reader(text.as_bytes());
     let mut lines = Lines { text: text.as_bytes(), byte: 0, line: 1 };
     let mut row = csv::StringRecord::new();
     let mut header: Option<Vec<String>> = None;
@@ -50,18 +53,19 @@ pub(super) fn read(
     Ok(())
 }
 
+/// Returns what separates columns: a comma, or as spreadsheets of some countries write it, a semicolon or tab. It is the first of
+/// them in the header.
+fn separator(text: &str) -> u8 {
+    let header = text.trim_start().lines().next().unwrap_or_default();
+    header.bytes().find(|byte| matches!(byte, b',' | b';' | b'\t')).unwrap_or(b',')
+}
+
 /// Checks the names of columns.
 ///
 /// # Errors
 ///
 /// A message without the position.
 fn check(names: &[String], is_score: bool) -> Result<(), String> {
-    if let [only] = names
-        && let Some(separator) = [";", "\t", "|"].iter().find(|it| only.contains(**it))
-    {
-        let shown = if *separator == "\t" { "tabs" } else { separator };
-        return Err(format!("the columns are separated by {shown}; save the file with commas"));
-    }
     let mut seen = HashSet::new();
     if let Some(twice) = names.iter().find(|name| !name.is_empty() && !seen.insert(*name)) {
         return Err(format!("there are two columns `{twice}`"));
@@ -93,14 +97,14 @@ fn unmarked(cell: &str) -> String {
 fn message(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!(
-            "the row has {len} cells, and the first line names {expected_len}; text with commas or quotes has to be quoted"
+            "the row has {len} cells, and the first line names {expected_len}; text with separators or quotes has to be quoted"
         ),
         _ => error.to_string(),
     }
 }
 
 /// Returns the position of a quote that is not closed: the rest of the file would be one cell without an error.
-fn open_quote(text: &[u8]) -> Option<usize> {
+fn open_quote(text: &[u8], separator: u8) -> Option<usize> {
     let (mut open, mut is_start) = (None, true);
     let mut bytes = text.iter().enumerate().peekable();
     while let Some((at, byte)) = bytes.next() {
@@ -115,7 +119,7 @@ fn open_quote(text: &[u8]) -> Option<usize> {
             (None, b'"') if is_start => open = Some(at),
             (None, _) => {}
         }
-        is_start = open.is_none() && matches!(byte, b',' | b'\n' | b'\r');
+        is_start = open.is_none() && (*byte == separator || matches!(byte, b'\n' | b'\r'));
     }
     open
 }

@@ -43,6 +43,18 @@ fn csv_is_read_with_its_lines_whatever_writes_it() {
 }
 
 #[test]
+fn columns_may_be_separated_as_spreadsheets_of_other_countries_do() {
+    for (separator, name) in [(";", "l.csv"), ("\t", "l.tsv")] {
+        let text = "\u{feff}case;label;comment;rater, or none\r\nc1;PASS;\"a; b\nand \"\"c\"\", d\";\r\nc2;0;e, f;x\r\n";
+        let labels = read(name, text.replace(';', separator)).unwrap();
+        let (second, third) = (format!("{name}:2 c1||pass||"), format!("{name}:4 c2||0||"));
+        assert_eq!(said(&labels), [second, third]);
+        let comment = "a; b\nand \"c\", d".replace(';', separator);
+        assert_eq!(labels.labels[0].comment.as_deref(), Some(&*comment));
+    }
+}
+
+#[test]
 fn json_lines_and_arrays_have_the_keys_of_columns() {
     let lines = "{\"trace_id\": \"t1\", \"label\": true, \"evaluator\": \"judge\"}\n\n{\"case\": 7, \"label\": 0.5, \"split\": \"test\"}\n{\"case\": \"c\", \"label\": null}\n";
     let labels = read("l.jsonl", lines).unwrap();
@@ -206,8 +218,12 @@ fn what_is_no_label_is_refused_with_its_position() {
             "l.csv:4: a quote opens here and is not closed",
         ),
         ("l.csv", "case,label\na,\"pass\"\"", "l.csv:2: a quote opens here and is not closed"),
-        ("l.csv", "case;label\na;pass\n", "l.csv:1: the columns are separated by ;"),
-        ("l.csv", "case\tlabel\na\tpass\n", "l.csv:1: the columns are separated by tabs"),
+        ("l.csv", "case|label\na|pass\n", "l.csv:1: there is no column `label`"),
+        (
+            "l.csv",
+            "case;label\na;\"pass\nb;fail\n",
+            "l.csv:2: a quote opens here and is not closed",
+        ),
         (
             "l.csv",
             "case,verdict\na,pass\n",

@@ -141,6 +141,9 @@ pub struct Turn {
     /// Parts that the producer did not record. They are unknown, not empty.
     #[serde(skip)]
     pub unrecorded: Vec<Unrecorded>,
+    /// Whether documents with the turn get keys that no contract has, to test that evaluators ignore them. Never recorded.
+    #[serde(skip)]
+    pub has_unknown_keys: bool,
 }
 
 impl Turn {

@@ -141,6 +141,7 @@ impl DraftTurn {
             agents: self.agents,
             failure: self.failure,
             unrecorded,
+            has_unknown_keys: false,
         }
     }
 

@@ -125,8 +125,9 @@ fn subjected(plan: &Plan, named: &[String]) -> Result<Vec<Subjected>, String> {
     };
     let tried = graders.iter().filter(is_tried).map(|(name, _, expectations)| {
         let mut expectations = expectations.clone();
-        // An output without an answer is an error before anything is graded, it has no times, and graders have no threshold.
-        let mut skip = vec!["null_answer", "shift_times", RAISED];
+        // An output without an answer is an error before anything is graded, it has no times, graders have no threshold, and
+        // outputs have no keys that are unknown.
+        let mut skip = vec!["null_answer", "shift_times", "unknown_keys", RAISED];
         if expectations.kind != Some(Kind::Answer) {
             // What is expected is an answer without tool calls.
             skip.push("golden");

@@ -35,7 +35,7 @@ fn labels_that_cannot_be_used_are_refused_with_their_line() {
             "case,trace_id,label\ncase-0,t0,pass\ncase-0,t1,pass\n",
             "labels.csv:3: trace id `t1` is a conversation of `case-1`, and case `case-0` is another one",
         ),
-        ("case;label\ncase-0;pass\n", "labels.csv:1: the columns are separated by ;"),
+        ("case;label\ncase-0;1,0\n", "labels.csv:2: `1,0` is not a label"),
         ("", "labels.csv: the file is empty"),
     ] {
         let ran = agree(&directory, labels, &["-o", "json=found.json"]).exits(2).says(message);
