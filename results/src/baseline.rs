@@ -32,7 +32,7 @@ pub enum BaselineError {
     #[error(transparent)]
     File(#[from] RunFileError),
     /// It is a run that is not whole, or in which something broke.
-    #[error("{} is no baseline: {reason}", .file.display())]
+    #[error("{} is not a baseline: {reason}", .file.display())]
     NotWhole {
         /// The file.
         file: PathBuf,

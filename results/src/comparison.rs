@@ -389,12 +389,11 @@ impl Cases<'_> {
             return claim;
         }
         let missing = counted(self.missing.len(), "case");
+        let be = if self.missing.len() == 1 { "is" } else { "are" };
+        let reason = &claim.reason;
         ClaimResult {
             verdict: GateVerdict::Inconclusive,
-            reason: format!(
-                "{missing} of the base are missing (--allow-missing); {}",
-                claim.reason
-            ),
+            reason: format!("{missing} of the base {be} missing (--allow-missing); {reason}"),
             ..claim
         }
     }

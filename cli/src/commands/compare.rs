@@ -46,6 +46,9 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
             codes.push(exit::ERRORED);
             let (file, outcome) = (file.display(), render::sentence(report));
             render::warning(&format!("{file} is a run in which something broke: {outcome}"));
+            for error in &report.errors {
+                render::warning(&format!("{file}: {error}"));
+            }
         }
     }
     let is_broken = codes.len() > 1;
@@ -107,8 +110,11 @@ fn whole(file: &Path, report: Report) -> Result<Report, u8> {
             Err(unusable(format!("{name} is not compared, because {partial}: {errors}")))
         }
         Some(partial) => {
-            let resume = "finish it with `run --resume`";
-            Err(unusable(format!("{name} is not compared, because {partial}; {resume}")))
+            let advice = match partial {
+                Partial::Decided => "run it again without --until-decided",
+                _ => "finish it with `run --resume`",
+            };
+            Err(unusable(format!("{name} is not compared, because {partial}; {advice}")))
         }
     }
 }

@@ -87,7 +87,7 @@ fn what_is_missing_or_too_few_leaves_a_run_undecided() {
     let directory = with_baseline(&["yes", "yes", "yes"]);
     let claim = ["--baseline", "base.evalrun", "--no-regressions"];
     let two = ["yes", "yes"];
-    run(&directory, &two, &claim).exits(4).says("1 case of the base are missing");
+    run(&directory, &two, &claim).exits(4).says("1 case of the base is missing");
     run(&directory, &two, &[&claim[..], &["--allow-missing"]].concat()).exits(0);
     let undecided = ["--baseline", "base.evalrun", "--no-worse-than", "0.05"];
     let three = ["yes", "yes", "yes"];
@@ -627,7 +627,7 @@ fn a_file_that_is_no_whole_run_is_refused_with_what_to_do() {
             "write it again from a run that passed",
         ),
         (&["--baseline", "other.evalrun"], "other.evalrun is not a run file"),
-        (&["--baseline", "broken.evalrun"], "broken.evalrun is no baseline: "),
+        (&["--baseline", "broken.evalrun"], "broken.evalrun is not a baseline: "),
         (
             &["--no-regressions"],
             "--no-regressions is about a baseline, and there is none; name one with --baseline FILE (key `baseline`)",

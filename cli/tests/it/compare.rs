@@ -184,6 +184,7 @@ fn a_run_in_which_something_broke_is_not_green() {
             .evaluator(&["compare", files[0], files[1], "--no-regressions"])
             .exits(3)
             .says("broken.evalrun is a run in which something broke: ERROR: ")
+            .says("broken.evalrun: Failed to load trace file 'broken.json'")
             .says("ERROR: something broke in a run that is compared; PASSED: no case changed");
     }
 }

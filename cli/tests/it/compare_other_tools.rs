@@ -359,6 +359,23 @@ fn scores_beyond_one_are_refused_by_name() {
 }
 
 #[test]
+fn assertions_without_weight_keep_their_scores() {
+    let directory = Directory::new();
+    write_edited(&directory, "new.json", "promptfoo-base", |it| {
+        for result in it["results"]["results"].as_array_mut().unwrap() {
+            for part in result["gradingResult"]["componentResults"].as_array_mut().unwrap() {
+                part["assertion"] = json!({"type": "javascript", "weight": 0});
+                part["score"] = json!(0.08);
+            }
+        }
+    });
+    let ran = directory.evaluator(&["report", "new.json", "-o", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["evaluators"][0]["name"], "javascript");
+    assert_eq!(report["evaluators"][0]["mean"]["value"], 0.08);
+}
+
+#[test]
 fn what_was_measured_otherwise_is_refused_as_far_as_the_files_say() {
     compare("inspect-base", "inspect-fewer", &[])
         .exits(2)
@@ -495,6 +512,14 @@ fn damaged_and_other_files_are_refused_with_what_was_expected() {
     edited("inspect-base", "it has no `results` with their number of samples", |it| {
         it["results"] = Value::Null;
         it["samples"].as_array_mut().unwrap().pop();
+    });
+    let broken =
+        "every sample has an error; correct the task, and run it again. The first one: no key";
+    edited("inspect-base", broken, |it| {
+        it.as_object_mut().unwrap().remove("results");
+        for sample in it["samples"].as_array_mut().unwrap() {
+            sample["error"] = json!({"message": "no key"});
+        }
     });
     edited("inspect-base", "it was invalidated, and no sample says why", |it| {
         it["invalidated"] = json!(true);

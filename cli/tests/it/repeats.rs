@@ -415,7 +415,9 @@ fn a_gate_that_needs_several_recordings_is_refused_before_anything_is_evaluated(
     let says =
         "pass^3 needs three recordings of a case; --repeat repeats the evaluation, not the agent";
     let gate = ["--repeat", "3", "--gate", "moody: pass^3 >= 0.5"];
-    run(&directory, &gate).exits(2).says(says);
+    run(&directory, &gate).exits(2).says(&format!(
+        "the gate `moody: pass^3 >= 0.5` cannot be decided: {says}; without golden"
+    ));
     assert_eq!(calls(&directory), 0);
     // A saved run stays as it is, and cannot be decided either.
     run(&directory, &["--save-run", "r.evalrun"]);

@@ -74,7 +74,10 @@ impl Gate {
 
     /// Returns the sentence about cases that have fewer [recordings](Self::recordings).
     pub fn needs_recordings(&self) -> String {
-        needs_recordings(self.recordings())
+        format!(
+            "the gate `{self}` cannot be decided: {}; without golden cases, --case-key names the attribute that identifies a case",
+            needs_recordings(self.recordings())
+        )
     }
 
     /// Returns a sentence if the gate cannot pass with these cases, or fewer. How many a corrected pass rate needs depends on the

@@ -84,9 +84,16 @@ fn complete(root: &Value) -> Result<&[Value], String> {
     }
     let samples = items_at(root, &["samples"]);
     let total = at(root, &["results", "total_samples"]).and_then(number);
-    let total = total.ok_or(
-        "it has no `results` with their number of samples; run it without `--no-score`, or add the scores with `inspect score`",
-    )?;
+    let total = total.ok_or_else(|| {
+        let errors: Option<Vec<String>> = samples.iter().map(error).collect();
+        match errors.as_deref() {
+            Some([first, ..]) => {
+                format!("every sample has an error; correct the task, and run it again. The first one: {first}")
+            }
+            _ => "it has no `results` with their number of samples; run it without `--no-score`, or add the scores with `inspect score`"
+                .to_owned(),
+        }
+    })?;
     if samples.is_empty() || total != samples.len() as f64 {
         return Err(format!(
             "it has {} samples of {total}; run it without `--no-log-samples`",

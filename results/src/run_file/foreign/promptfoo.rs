@@ -227,7 +227,7 @@ fn combined(name: &str, case: &str, parts: &[&Value]) -> Result<EvaluationReport
     if let Some(part) = parts.iter().find(is_broken) {
         return Ok(broken(name, text_at(part, &["reason"]).unwrap_or("its judge broke")));
     }
-    let (mut sum, mut weights) = (0.0, 0.0);
+    let (mut sum, mut weights, mut unweighted) = (0.0, 0.0, 0.0);
     for part in parts {
         let score = part.get("score").and_then(number);
         let score = score.ok_or_else(|| format!("`{name}` has no score in case `{case}`"))?;
@@ -236,8 +236,10 @@ fn combined(name: &str, case: &str, parts: &[&Value]) -> Result<EvaluationReport
             at(part, &[key, "weight"]).or(of_set).and_then(number)
         });
         let weight = weight.unwrap_or(1.0);
-        sum += unit(name, case, score)? * weight;
+        let score = unit(name, case, score)?;
+        sum += score * weight;
         weights += weight;
+        unweighted += score;
     }
     let passes = |it: &&Value| it.get("pass").and_then(Value::as_bool) == Some(true);
     let threshold = match parts {
@@ -245,8 +247,10 @@ fn combined(name: &str, case: &str, parts: &[&Value]) -> Result<EvaluationReport
         _ => None,
     };
     let threshold = threshold.filter(|it| (0.0..=1.0).contains(it)).unwrap_or(THRESHOLD);
-    // Where no assertion has a weight, none of them counts.
-    let score = if weights > 0.0 { (sum / weights).clamp(0.0, 1.0) } else { 1.0 };
+    // Assertions without weight count in no test of promptfoo: their scores are what is recorded.
+    let (sum, weights) =
+        if weights > 0.0 { (sum, weights) } else { (unweighted, parts.len() as f64) };
+    let score = (sum / weights).clamp(0.0, 1.0);
     let mut evaluation = scored(name, score, threshold, parts.iter().all(passes));
     let is_told = |it: &&&Value| !passes(it) || parts.len() == 1;
     let reasons = parts.iter().filter(is_told).filter_map(|it| text_at(it, &["reason"]));
