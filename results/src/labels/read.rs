@@ -43,7 +43,7 @@ pub fn read_labels(files: &[PathBuf], meanings: &Meanings) -> Result<Labels, Lab
         let Labels { not_labelled, cancelled, not_by_people, not_about_conversations, .. } = labels;
         return Err(LabelError(format!(
             "{names}: there is no label ({not_labelled} rows without one, {cancelled} cancelled, {not_by_people} not by people, \
-             {not_about_conversations} not about conversations)"
+             {not_about_conversations} not about conversations); the key, column or, in JSON_MIN and CSV of Label Studio, the control has to be called `label`"
         )));
     }
     Ok(labels)
@@ -120,7 +120,9 @@ fn read_item(
         return Err(place.error(format!("it is {}, not an object with a label", item.kind())));
     };
     let is_score = record::is_score(object.keys().map(String::as_str));
-    if !is_score && !object.contains_key("label") {
+    // JSON_MIN of Label Studio has no key for what an annotation leaves out.
+    let is_own = object.contains_key("label") || object.contains_key("annotation_id");
+    if !is_score && !is_own {
         return Err(place.error(
             "it has neither `label`, nor `source` and `name` as scores of Langfuse, nor `data` and `annotations` as tasks in the \
              JSON export of Label Studio",

@@ -68,6 +68,24 @@ fn json_lines_and_arrays_have_the_keys_of_columns() {
 }
 
 #[test]
+fn short_exports_of_label_studio_name_the_annotator_and_leave_out_what_has_no_label() {
+    let item = |case: &str, label: &str, by: u8| {
+        let rest = r#""created_at": "", "updated_at": "", "lead_time": 1.5"#;
+        format!(
+            r#"{{"case": "{case}", "id": 3, {label} "annotator": {by}, "annotation_id": null, {rest}}}"#
+        )
+    };
+    let array =
+        [item("a", "", 1), item("a", r#""label": "Yes","#, 2), item("b", r#""label": "No","#, 1)];
+    let labels = read("l.json", format!("[{}]", array.join(","))).unwrap();
+    assert_eq!(said(&labels), ["l.json: item 2 a||pass|2|", "l.json: item 3 b||fail|1|"]);
+    assert_eq!(labels.not_labelled, 1);
+    let error = read("l.json", format!("[{}]", item("a", r#""verdict": "Yes","#, 1))).unwrap_err();
+    assert!(error.starts_with("l.json: there is no label (1 rows without one"), "{error}");
+    assert!(error.ends_with("the control has to be called `label`"), "{error}");
+}
+
+#[test]
 fn exports_of_label_studio_have_a_label_for_each_annotation() {
     let result = |kind: &str, value: &str| {
         format!(
