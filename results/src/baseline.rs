@@ -85,21 +85,28 @@ impl Baseline {
         Differences::new(&self.report, new, &self.allowed)
     }
 
-    /// Returns an error if none of these ids is that of a case of the baseline.
+    /// Returns an error if a run with this header and cases with these ids has no evaluator or no case of the baseline.
     ///
     /// # Errors
     ///
-    /// No case is in both.
-    pub fn check_cases<I: AsRef<str>>(
+    /// No evaluator or no case is in both.
+    pub fn check_shared<I: AsRef<str>>(
         &self,
+        new: &Header,
         ids: impl IntoIterator<Item = I>,
     ) -> Result<(), ComparisonError> {
         let values = self.report.case_values()?;
         let known: HashSet<&str> = values.cases().collect();
-        match ids.into_iter().any(|id| known.contains(id.as_ref())) {
-            true => Ok(()),
-            false => Err(ComparisonError::NoCommonCase),
+        if !ids.into_iter().any(|id| known.contains(id.as_ref())) {
+            return Err(ComparisonError::NoCommonCase);
         }
+        let base = self.report.header.iter().flat_map(|header| &header.evaluators);
+        let mut base = base.map(|entry| &*entry.name).peekable();
+        let names: HashSet<&str> = new.evaluators.iter().map(|entry| &*entry.name).collect();
+        if base.peek().is_some() && !names.is_empty() && !base.any(|name| names.contains(name)) {
+            return Err(ComparisonError::NoCommonEvaluator);
+        }
+        Ok(())
     }
 
     /// Compares a run with the baseline; the comparison becomes part of its report.

@@ -234,6 +234,9 @@ pub enum ComparisonError {
          golden case, a case is known by its trace id, which differs between recordings)"
     )]
     NoCommonCase,
+    /// No evaluator of one is in the other.
+    #[error("no evaluator is in both runs; give each evaluator the name that it has in the base")]
+    NoCommonEvaluator,
     /// The margin is not from 0 to 1.
     #[error("the margin of `--no-worse-than` is {0}; it has to be at least 0 and below 1")]
     Margin(f64),
@@ -261,6 +264,9 @@ impl Comparison {
                 cases.compare(name, settings)
             })
             .collect();
+        if evaluators.is_empty() {
+            return Err(ComparisonError::NoCommonEvaluator);
+        }
         if !is_shared {
             return Err(ComparisonError::NoCommonCase);
         }

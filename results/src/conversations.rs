@@ -9,8 +9,6 @@ use std::{
 
 use evaluator_json::{self as json, ParseOptions, Value};
 use evaluator_traces::conversation::RunPerformance;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{
     CaseValues, ConversationReport, EvaluationOutcome, EvaluationReport, Partial, Tally,
@@ -494,13 +492,6 @@ pub struct ConversationReports<'c> {
     parts: Parts,
 }
 
-/// The performance of a conversation as it is in the run file.
-#[derive(Deserialize)]
-struct PerformanceText<'l> {
-    #[serde(borrow)]
-    performance: Option<&'l RawValue>,
-}
-
 impl<'c> ConversationReports<'c> {
     /// The same reports without the performance of the conversations, which are read in two thirds of the time.
     #[must_use]
@@ -557,12 +548,10 @@ impl<'c> ConversationReports<'c> {
     pub(super) fn next_with_text(
         &mut self,
     ) -> Option<io::Result<(ConversationReport, Option<Value>)>> {
-        let parts = Parts { performance: false, ..Parts::ALL };
         self.next_as(|line| {
-            let record: ConversationRecord<ConversationReport> = parts.read(line)?;
-            let text: ConversationRecord<PerformanceText<'_>> = serde_json::from_str(line)?;
-            let text = text.conversation.performance;
-            let parsed = text.map(|text| json::parse(text.get(), &ParseOptions::default()));
+            let (record, text): (ConversationRecord<ConversationReport>, _) =
+                Parts::read_with_text(line)?;
+            let parsed = text.map(|text| json::parse(&text, &ParseOptions::default()));
             let performance = parsed.transpose().map_err(io::Error::other)?;
             Ok((record.conversation, performance.map(|parsed| parsed.value)))
         })

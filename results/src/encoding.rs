@@ -7,12 +7,15 @@ use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, IgnoredAny},
 };
+use serde_json::value::RawValue;
 
 use super::error_type::ERROR_TYPES;
 
 thread_local! {
     /// Parts of the conversation that this thread is reading.
     static PARTS: Cell<Parts> = const { Cell::new(Parts::ALL) };
+    /// Text of the performance of the last conversation, if it is kept.
+    static TEXT: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// Parts of a conversation that are read: they take most of the time.
@@ -21,11 +24,13 @@ pub(super) struct Parts {
     pub(super) performance: bool,
     /// Those of its evaluations.
     pub(super) details: bool,
+    /// Whether the text of a performance that is not read is kept.
+    pub(super) keeps_text: bool,
 }
 
 impl Parts {
-    pub(super) const ALL: Self = Self { performance: true, details: true };
-    pub(super) const NONE: Self = Self { performance: false, details: false };
+    pub(super) const ALL: Self = Self { performance: true, details: true, keeps_text: false };
+    pub(super) const NONE: Self = Self { performance: false, details: false, ..Self::ALL };
 
     /// Reads the line of a conversation. Derived code passes no arguments to its fields, so they are set for the thread.
     pub(super) fn read<R: DeserializeOwned>(self, line: &str) -> Result<R, serde_json::Error> {
@@ -34,16 +39,31 @@ impl Parts {
         PARTS.set(before);
         record
     }
+
+    /// Reads the line of a conversation, and the text of its performance.
+    pub(super) fn read_with_text<R: DeserializeOwned>(
+        line: &str,
+    ) -> Result<(R, Option<String>), serde_json::Error> {
+        TEXT.set(None);
+        let record = Self { performance: false, keeps_text: true, ..Self::ALL }.read(line)?;
+        Ok((record, TEXT.take()))
+    }
 }
 
 /// Reads the performance of a conversation.
 pub(super) fn performance<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<PerformanceMetrics>, D::Error> {
-    match PARTS.get().performance {
-        true => Option::deserialize(deserializer),
-        false => IgnoredAny::deserialize(deserializer).map(|_| None),
+    let parts = PARTS.get();
+    if parts.performance {
+        return Option::deserialize(deserializer);
     }
+    if parts.keeps_text {
+        let text = Option::<&RawValue>::deserialize(deserializer)?;
+        TEXT.set(text.map(|text| text.get().to_owned()));
+        return Ok(None);
+    }
+    IgnoredAny::deserialize(deserializer).map(|_| None)
 }
 
 /// Durations as nanoseconds.

@@ -504,6 +504,12 @@ fn what_measures_something_else_is_refused_before_anything_runs() {
     directory.file("set.json", golden);
     run(&[]).exits(2).says("golden case `case-0`: ").says("--allow-changed golden compares");
     run(&["--allow-changed", "golden", "--allow-changed", "all"]).exits(0);
+    // Under another name, nothing of it would be compared.
+    assert!(has_run());
+    let renamed = directory.read("c.yaml").replace("name: check", "name: other");
+    directory.file("c.yaml", renamed);
+    run(&["--allow-changed", "all"]).exits(2).says("no evaluator is in both runs");
+    assert!(!has_run());
 }
 
 #[test]

@@ -441,7 +441,7 @@ fn results_of_two_tools_are_compared_only_on_demand() {
     directory
         .evaluator(&["compare", &files[0], &files[1], "--allow-changed", "evaluator"])
         .exits(2)
-        .says("no evaluator has a result for a case that is in both runs");
+        .says("no evaluator is in both runs; give each");
 }
 
 #[test]

@@ -525,7 +525,7 @@ fn admit(
     let ids = golden.chain((0..conversations.len()).map(|number| conversations.trace_id(number)));
     // Only those are read that are needed.
     let ids = ids.chain((0..conversations.len()).filter_map(|number| conversations.keyed(number)));
-    baseline.check_cases::<Arc<str>>(ids).map_err(|error| error.to_string())
+    baseline.check_shared::<Arc<str>>(header, ids).map_err(|error| error.to_string())
 }
 
 /// Loads the eval set of a configuration, if it has one, and reports its error.
