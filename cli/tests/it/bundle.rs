@@ -28,6 +28,11 @@ const JAVASCRIPT: &str = "const { score } = require('half');\nrequire('fs').read
 const RUST: &str = "use std::io::Read;\n\nfn main() {\n    let mut document = String::new();\n    \
      std::io::stdin().read_to_string(&mut document).unwrap();\n    println!(\"{{\\\"score\\\": 0.75}}\");\n}\n";
 
+/// A program in a lone file, for a test whose cache is empty.
+fn lone(directory: &Directory) -> String {
+    format!("---\n[dependencies]\n{}---\n{RUST}", directory.empty_dependencies())
+}
+
 /// A line with one conversation.
 fn line(trace: u64) -> String {
     let messages = |role: &str, text: &str| {
@@ -282,7 +287,7 @@ fn a_compiled_program_is_taken_as_it_is_and_never_built_again() {
         return;
     }
     let directory = projects();
-    directory.file("checks/check.rs", RUST);
+    directory.file("checks/check.rs", lone(&directory));
     directory.file("checks/c.yaml", "evaluators:\n- {name: rust, type: code, path: check.rs}\n");
     bundle(&directory, &[]).exits(0);
     let home = requirements::command(&directory, &args_of("checks/c.yaml"));
@@ -421,7 +426,7 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
         return;
     }
     let has_node = has("node");
-    directory.file("checks/quality/check.rs", RUST);
+    directory.file("checks/quality/check.rs", lone(&directory));
     directory.file("checks/py/check.py", PYTHON);
     directory.file("checks/py/requirements.txt", "tiny >= 9\n");
     directory.file("checks/js/check.js", JAVASCRIPT);

@@ -521,23 +521,6 @@ impl World {
         self.rust("src/hostile/src/main.rs", &text);
     }
 
-    /// Writes empty packages with the names of those that every lone file depends on, which take long to compile. Returns their
-    /// lines in the manifest of a file.
-    fn empty_dependencies(&self) -> String {
-        let line = |name: &str| {
-            let directory = format!("src/empty/{name}");
-            let manifest =
-                format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n");
-            self.directory.file(&format!("{directory}/Cargo.toml"), manifest);
-            self.directory.file(&format!("{directory}/src/lib.rs"), "");
-            format!(
-                "{name} = {{ path = {:?}, version = \"1\" }}\n",
-                self.directory.join(&directory)
-            )
-        };
-        ["evaluator-sdk", "serde", "serde_json"].map(line).concat()
-    }
-
     /// Runs the entries of the configuration that a name selects.
     fn run_rust(&self, prefix: &str) -> Value {
         let text = self.directory.read("c.yaml");
@@ -560,7 +543,7 @@ fn builds_and_rust_programs_are_contained() {
     let lone = format!(
         "---\n[dependencies]\nsnoop = {{ path = {snoop:?} }}\n{}---\n\
          const BUILT: [&str; 1] = [snoop::attempt!()];\n{RUST}",
-        world.empty_dependencies()
+        world.directory.empty_dependencies()
     );
     world.rust("src/lone.rs", &lone);
     world.config(&["src/hostile", "src/lone.rs"], |_| "");
