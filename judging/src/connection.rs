@@ -30,11 +30,6 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Name of the evaluator.
-    pub fn evaluator(&self) -> &str {
-        &self.evaluator
-    }
-
     /// Settings: those of the entry over those of the run.
     pub fn settings(&self) -> &JudgeSettings {
         &self.settings

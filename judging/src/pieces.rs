@@ -60,15 +60,6 @@ impl<T> Pieces<T> {
         })
     }
 
-    /// Returns the text if nothing in it stands for a value.
-    pub fn literal(&self) -> Option<&str> {
-        match &self.0[..] {
-            [] => Some(""),
-            [Piece::Text(text)] => Some(text),
-            _ => None,
-        }
-    }
-
     /// Returns the text with values.
     ///
     /// # Errors
@@ -102,6 +93,6 @@ mod tests {
             "{{input}} $1 {{x}}\n{ {{{input}} $1 {{ in put }} i {{un_known}} {{"
         );
         assert_eq!(pieces.values().collect::<Vec<_>>(), [&"output", &"output", &"input"]);
-        assert_eq!(Pieces::parse_known("a {{ b", known).literal(), Some("a {{ b"));
+        assert_eq!(Pieces::parse_known("a {{ b", known).fill(value).unwrap(), "a {{ b");
     }
 }

@@ -66,11 +66,6 @@ impl Baseline {
         Ok(Self { file: file.to_owned(), report, settings, allowed })
     }
 
-    /// The file.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Returns true for a result of another tool.
     pub fn is_foreign(&self) -> bool {
         self.report.header.as_ref().is_some_and(|it| !it.is_of_run_file())

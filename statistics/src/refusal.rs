@@ -2,8 +2,11 @@
 
 use std::{error::Error, fmt};
 
-/// Reason why a function refuses its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+use serde::Serialize;
+
+/// Reason why a function refuses its input. Serialized, it is a stable name, e.g. `not_finite`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// There are no values.
     Empty,
@@ -37,30 +40,6 @@ pub enum Refusal {
     NothingPairable,
     /// All items are of one class.
     OneClass,
-}
-
-impl Refusal {
-    /// Returns the stable name, e.g. `not_finite`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::NotFinite => "not_finite",
-            Self::Confidence => "confidence",
-            Self::Range => "range",
-            Self::Length => "length",
-            Self::ClusterMissing => "cluster_missing",
-            Self::TooMany => "too_many",
-            Self::TooFewCases => "too_few_cases",
-            Self::NoRepeats => "no_repeats",
-            Self::TooFewSamples => "too_few_samples",
-            Self::TooFewLabels => "too_few_labels",
-            Self::AtChance => "at_chance",
-            Self::UnlikeLabels => "unlike_labels",
-            Self::Category => "category",
-            Self::NothingPairable => "nothing_pairable",
-            Self::OneClass => "one_class",
-        }
-    }
 }
 
 impl fmt::Display for Refusal {

@@ -34,11 +34,6 @@ impl ItemTemplate {
         Pieces::parse(text, read, unclosed).map(Self)
     }
 
-    /// Returns the text of a template without references.
-    pub fn literal(&self) -> Option<&str> {
-        self.0.literal()
-    }
-
     /// Returns true if the template has a reference.
     pub fn has_references(&self) -> bool {
         self.0.values().next().is_some()

@@ -1,6 +1,6 @@
 //! Measures of similarity by their names.
 
-use std::{fmt, path::PathBuf};
+use std::path::PathBuf;
 
 use super::{
     bleu::{Smoothing, bleu, sacrebleu},
@@ -200,12 +200,5 @@ impl Measure {
             (Method::Meteor(_), words @ 1..) => 1.0 - 0.5 * ratio(1, words).powi(3),
             _ => 1.0,
         }
-    }
-}
-
-/// The name.
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use evaluator_json::Value;
-use evaluator_statistics::{Estimate, GateVerdict, Interval, Refusal};
+use evaluator_statistics::{Estimate, GateVerdict, Interval};
 use serde::{Serialize, Serializer};
 
 use crate::{LabelError, json::to_rounded};
@@ -280,9 +280,6 @@ pub enum AgreementError {
     /// There is nothing to compare: a message.
     #[error("{0}")]
     Nothing(String),
-    /// A number of the settings is out of its range.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
     /// A conversation cannot be read back.
     #[error(transparent)]
     Unreadable(#[from] io::Error),

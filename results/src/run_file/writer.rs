@@ -317,11 +317,6 @@ impl RunWriter {
         event
     }
 
-    /// Returns true if the run was started.
-    pub fn is_started(&self) -> bool {
-        self.header.is_some()
-    }
-
     /// Leaves the file as it was. One that was empty is removed: it would be taken for that of a run that was killed.
     pub fn abandon(self) {
         let Some(named) = self.named else { return };

@@ -79,7 +79,7 @@ fn compare(file: &str, compute: Compute) {
         let Some(result) = compute(&Arguments(arguments)) else { continue };
         compared += 1;
         match (result, vector["error"].as_str()) {
-            (Err(refusal), Some(kind)) => assert_eq!(refusal.as_str(), kind, "{id}"),
+            (Err(refusal), Some(kind)) => assert_eq!(json!(refusal), kind, "{id}"),
             (Ok(result), None) => agree(&result, &vector["out"], &format!("{id}")),
             (result, kind) => panic!("{id}: {result:?} instead of {kind:?}"),
         }

@@ -30,11 +30,6 @@ impl Image {
         &self.name
     }
 
-    /// Id of its content, e.g. `sha256:560b3bb9aeb2..`. It stays the same when the name gets another image.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Returns the command that runs `command` in a container of this image.
     ///
     /// # Errors
