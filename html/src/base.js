@@ -13,11 +13,11 @@ function addText(node, text) {
 		node.append(mark);
 	});
 }
-const SVG = new Set(["svg", "line", "rect", "circle", "text"]);
+const SVG = /^(svg|line|rect|circle|text)$/;
 // Creates an element: tag with classes, e.g. `div.soft`, attributes, if any, of which functions are listeners, children.
 function el(selector, ...children) {
 	const [tag, ...classes] = selector.split("."), attributes = children[0]?.constructor === Object ? children.shift() : {};
-	const node = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+	const node = SVG.test(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
 	if (classes.length) node.setAttribute("class", classes.join(" "));
 	for (const [name, value] of Object.entries(attributes)) {
 		if (value == null || value === false) continue;
@@ -99,7 +99,8 @@ function fact(value) {
 	if (/^[0-9a-f]{64}$/.test(value)) return el("code", value.slice(0, 12), spoken(value.slice(12)));
 	return typeof value === "number" ? count(value) : prose(value);
 }
-const notes = () => D.notes?.length > 0 && fact(D.notes);
+const notes = () => D.notes.length > 0 && fact(D.notes);
+const named = (all, name) => all?.find((it) => it.name === name);
 const isObject = (value) => value && typeof value === "object" && !JSON.isRawJSON?.(value);
 
 // Numbers and words.
@@ -109,16 +110,20 @@ const fixed = (number, digits = 3) => (typeof number === "number" ? number.toFix
 const signed = (number) => (number < 0 ? "−" : number > 0 ? "+" : "±") + Math.abs(number).toFixed(3);
 const size = (bytes) => `${count(Math.ceil(bytes / 1000))} KB`;
 const many = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
-const time = (ms) => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 1000 ? `${+ms.toFixed(ms < 10)} ms` : ms < 120000 ? `${(ms / 1000).toFixed(1)} s` : `${count(Math.round(ms / 60000))} min`);
+function time(ms) {
+	const [unit, of] = ms < 1 ? ["µs", 0.001] : ms < 1000 ? ["ms", 1] : ms < 120000 ? ["s", 1000] : ["min", 60000];
+	return `${count(+(ms / of).toPrecision(3))} ${unit}`;
+}
 // Some members of an object as facts, without those that are 0.
-const members = (it, names) => names.split(" ").map((name) => [name, it[name] || null]);
-const measure = (gate) => `${gate.measure.replace("_", " ")} ≥ ${gate.limit}`;
+const members = (it, names) => names.split(" ").map((name) => [name, it?.[name] || null]);
+const measure = (gate) => `${words(gate.measure)} ≥ ${gate.limit}`;
 const clusters = (it, { worth_cases: worth }) => (it.clusters ? ` in ${many(it.clusters, "cluster")}${worth ? `, worth about ${count(worth)}` : ""}` : "");
 const interval = (it) => `${fixed(it.value)} [${fixed(it.lower)}, ${fixed(it.upper)}]`;
 const listOf = (...parts) => parts.filter(Boolean).join(", ");
 
 // Verdicts, outcomes and changes, the worst first: style, glyph, word.
 const KINDS = {
+	__proto__: null,
 	passed: ["pass", "✓"], failed: ["fail", "✗"], error: ["broke", "!", "broke"], not_evaluated: ["none", "–", "not evaluated"],
 	not_run: ["none", "·", "not run"], none: ["none", "", "not asked"], pass: ["pass", "✓"], fail: ["fail", "✗"], inconclusive: ["open", "?"],
 	regressed: ["fail", "▼"], broke: ["broke", "!"], flaky: ["open", "≈"], missing: ["open", "−"], worse: ["fail", "↓"],
@@ -127,7 +132,7 @@ const KINDS = {
 const CODES = { 0: "passed", 1: "failed", 2: "error", 3: "not_evaluated", 4: "not_run", "-": "none" };
 // Words of the run and of gates are in capitals.
 function kindOf(name) {
-	const [style, sign, word] = Object.hasOwn(KINDS, name.toLowerCase()) ? KINDS[name.toLowerCase()] : ["broke", "■"];
+	const [style, sign, word] = KINDS[name.toLowerCase()] ?? ["broke", "■"];
 	return [style, sign, name === name.toUpperCase() ? name : word ?? name];
 }
 function badge(name, size = "") {
@@ -152,7 +157,6 @@ function plot({ value, lower, upper }, [low, high], mark, style, words) {
 		at(mark) > 40 && at(mark) < width - 40 && label(mark, "middle", mark ? `≥ ${mark}` : 0));
 }
 
-// The plot of an interval, and its numbers.
 const plotted = (it, axis, mark, style, name, ...more) => [plot(it, axis, mark, style, `${name}: ${interval(it)}`), soft(interval(it), more)];
 
 function toggle() {

@@ -3,16 +3,17 @@
 use std::{
     borrow::Cow,
     io::{self, Write},
+    slice,
 };
 
-use evaluator_results::{Gate, Partial, Report, run_file::TOOL};
+use evaluator_results::{Gate, GateResult, GateVerdict, Partial, Report, run_file::TOOL};
 use serde_json::{Map, Value, json};
 
 use super::{
     cases::Cases,
     comparison, reason,
-    rows::{Column, KEYS, MEASURED, Rows, Slice, Threshold, push, rounded},
-    text,
+    rows::{Column, KEYS, MEASURED, Rows, Slice, Threshold, push},
+    text::{self, rounded},
     words::{self, Words},
 };
 
@@ -45,16 +46,17 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let Words { verdict, sentence, .. } = words;
     let gates = report.decide_gates()?;
-    let gates: Vec<Value> = gates.iter().map(|gate| Value::from(&gate.to_json())).collect();
+    let gates: Vec<Value> = gates.iter().map(decided).collect();
     let head = json!({
         "version": 1,
         "verdict": verdict,
         "sentence": sentence,
+        "headline": headline(verdict, sentence),
+        "shares": shares(&rows.evaluators),
         "problems": problems(report),
         "notes": cases.notes(report),
         "footer": footer(report, words),
         "labels": labels(report),
-        "foreign": words::foreign_tool(report),
         "gates": gates,
         "attention": attention(report, rows)?,
         "errors": rows.errors,
@@ -68,6 +70,42 @@ pub(crate) fn write(
     out.write_all(b"],\n\"conversations\":")?;
     conversations(rows, out)?;
     out.write_all(b"}</script>\n")
+}
+
+/// Returns a gate with the reason of its verdict.
+fn decided(gate: &GateResult) -> Value {
+    let mut value = Value::from(&gate.to_json());
+    value["because"] = match (&gate.undecided, gate.verdict) {
+        (Some(undecided), _) => undecided.to_string().into(),
+        (None, GateVerdict::Pass) => "the whole interval reaches the limit".into(),
+        (None, _) => "the whole interval is below the limit".into(),
+    };
+    value
+}
+
+/// Divides a sentence into what decided the run, and the rest.
+fn headline<'s>(verdict: &str, sentence: &'s str) -> [&'s str; 2] {
+    let is_count = |(at, _): &(usize, &str)| {
+        let digits = |c: char| c.is_ascii_digit();
+        sentence[at + 2..].trim_start_matches(digits).starts_with(" passed, ")
+    };
+    let Some((at, _)) = sentence.match_indices("; ").find(is_count) else { return [sentence, ""] };
+    let (gates, counts) = (&sentence[..at], &sentence[at + 2..]);
+    // Evaluations without a gate, or errors, may have decided.
+    let names = gates.find(" (").unwrap_or(gates.len());
+    match verdict {
+        "FAILED" if !gates[..names].contains(" fail") => [counts, gates],
+        "ERROR" => [counts, gates],
+        _ => [gates, counts],
+    }
+}
+
+/// Returns the number of evaluations of each outcome that there is.
+fn shares(columns: &[Column]) -> Vec<(&'static str, usize)> {
+    let outcomes = || columns.iter().flat_map(|it| it.outcomes.bytes());
+    let kinds = ["passed", "failed", "error", "not_evaluated", "not_run"].into_iter().zip(b'0'..);
+    let all = kinds.map(|(kind, digit)| (kind, outcomes().filter(|it| *it == digit).count()));
+    all.filter(|(_, number)| *number > 0).collect()
 }
 
 /// Returns how intervals are computed, and what wrote the file.
@@ -208,7 +246,7 @@ fn is_empty(value: &Value) -> bool {
 
 /// Writes the evaluators: sums, identity and columns of each.
 fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
-    let sums = report.evaluators(Gate::CONFIDENCE)?;
+    let (sums, noise) = (report.evaluators(Gate::CONFIDENCE)?, report.noise()?);
     let header = report.header.as_deref().map(|header| serde_json::to_value(&header.evaluators));
     let header = header.transpose()?;
     let entries = header.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -232,13 +270,15 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
             members["containment"] = serde_json::to_value(contained)?;
         }
         members["bins"] = column.bins.as_slice().into();
-        members["is_graded"] = column.is_graded.into();
+        members["shares"] = serde_json::to_value(shares(slice::from_ref(column)))?;
+        members["low"] = column.low(members["threshold"].as_f64()).into();
         if let Some(times) = column.times() {
             let times = times.map(|it| rounded(it, 2).parse().unwrap_or(it));
             members["times"] = times.as_slice().into();
         }
-        if column.mixed > 0 {
-            members["mixed"] = column.mixed.into();
+        if let Some(noise) = noise.iter().find(|it| it.name == column.name) {
+            let text = noise.to_string();
+            members["noise"] = text.strip_prefix(&format!("{}: ", column.name)).into();
         }
         if column.usage.calls > 0 {
             members["usage"] = serde_json::to_value(&column.usage)?;
@@ -301,4 +341,23 @@ fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
         push(&mut column, &rounded(shortfall + failed + sum.min(0.99), 4));
     }
     write!(out, ",\n\"badness\":[{column}]}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_decided_the_run_comes_first() {
+        let of = |verdict, gates: &str| {
+            let sentence = format!("{gates}; 9 passed, 1 failed");
+            headline(verdict, &sentence).map(|it| it == gates)
+        };
+        assert_eq!(of("FAILED", "1 gate passes, 2 fail (a, b)"), [true, false]);
+        // An evaluator without a gate failed.
+        assert_eq!(of("FAILED", "1 gate undecided (x fails: 9 cases)"), [false, true]);
+        assert_eq!(of("ERROR", "1 gate fails (a)"), [false, true]);
+        assert_eq!(of("INCONCLUSIVE", "1 gate undecided (a; b)"), [true, false]);
+        assert_eq!(headline("PASSED", "9 passed, 1 failed"), ["9 passed, 1 failed", ""]);
+    }
 }

@@ -15,7 +15,7 @@
 //! | `reason` | why an evaluation failed, in a sentence |
 //! | `result` | pages of other results: agreement with labels, mutation tests |
 //! | `words` | texts that the command has |
-//! | `text` | escaping of JSON and HTML |
+//! | `text` | escaping of JSON and HTML, numbers |
 //! | `base.js`, `report.js`, `result.js`, `report.css` | the script and the style, as they are |
 
 mod cases;

@@ -21,8 +21,7 @@ function agreement(it) {
 			el("div", cells && table(`Verdicts of ${it.name}, by those of ${reference}`, ["Evaluator", numericHead(`${other ? "It" : "People"}: pass`), numericHead("fail")], [
 				row(`${it.name}: pass`, numeric(count(cells.true_positives)), numeric(tinted(cells.false_positives, false, count(cells.false_positives)))),
 				row(`${it.name}: fail`, numeric(tinted(cells.false_negatives, false, count(cells.false_negatives))), numeric(count(cells.true_negatives)))]),
-			facts([["best threshold", it.best_threshold && interval(it.best_threshold)], ...members(it, "compared threshold f1 balanced_accuracy mcc correlation"),
-				...members(it, "raters errors not_evaluated not_run ties without_reference")])),
+			facts([["best threshold", it.best_threshold && interval(it.best_threshold)], ...members(it, "compared threshold f1 balanced_accuracy mcc correlation raters errors not_evaluated not_run ties without_reference")])),
 			rates.length > 0 && table(`Rates of ${it.name}`, ["Rate", "Value and interval"], rates.map((key) => row(RATES[key], estimate(it[key], RATES[key], key.endsWith("kappa") ? -1 : 0))))),
 		listed("Disagreements, the worst first", it.disagreements, (one) => el("article.evaluation", { "aria-label": one.case },
 			el("h3", badge(one.passed ? "passed" : "failed"), one.case, el("span.num", fixed(one.score))), prose(one.prompt, ".soft"),

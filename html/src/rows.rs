@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fmt::Write as _,
     io,
     sync::Arc,
 };
@@ -11,7 +10,7 @@ use evaluator_json::Value;
 use evaluator_results::{Contained, ConversationReport, EvaluationOutcome, EvaluationReport};
 use serde::Serialize;
 
-use super::reason;
+use super::{reason, text::rounded};
 
 /// Columns of all conversations.
 #[derive(Debug, Default)]
@@ -70,8 +69,6 @@ pub(crate) struct Column {
     pub(crate) is_graded: bool,
     /// Milliseconds of the evaluations that were started; sorted at the end.
     pub(crate) durations: Vec<f64>,
-    /// Number of cases that pass in one conversation and fail in another.
-    pub(crate) mixed: u64,
     /// Number of repeats that passed, and of all, of the conversations in which they disagree.
     pub(crate) repeats: BTreeMap<usize, (usize, usize)>,
     /// Threshold of the evaluations.
@@ -235,7 +232,6 @@ impl Rows {
             for rows in self.cases.values().filter(|rows| rows.len() > 1) {
                 let has = |digit| rows.iter().any(|row| of(row) == Some(digit));
                 if has(b'0') && has(b'1') {
-                    column.mixed += 1;
                     self.flaky.extend(rows);
                 }
             }
@@ -355,6 +351,12 @@ impl Column {
         }
     }
 
+    /// Returns the number of bins below the threshold; without one, scores that are all 0 or 1 fail if they are 0.
+    pub(crate) fn low(&self, threshold: Option<f64>) -> usize {
+        let threshold = threshold.unwrap_or(if self.is_graded { 0.0 } else { 0.5 });
+        ((threshold * 10.0 + 1e-8) as usize).min(self.bins.len() - 1)
+    }
+
     /// Returns the sum, the median, the 95th percentile and the maximum of the durations in milliseconds; `None` without any.
     pub(crate) fn times(&self) -> Option<[f64; 4]> {
         let all = &self.durations;
@@ -392,15 +394,6 @@ pub(crate) fn push(column: &mut String, value: &str) {
 
 fn null() -> String {
     "null".to_owned()
-}
-
-/// Returns a number with at most this number of decimals.
-pub(crate) fn rounded(number: f64, decimals: usize) -> String {
-    let mut text = String::new();
-    // Writing text to a string cannot fail.
-    let _ = write!(text, "{number:.decimals$}");
-    let short = text.trim_end_matches('0').trim_end_matches('.');
-    if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
 #[cfg(test)]

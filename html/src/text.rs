@@ -1,6 +1,6 @@
-//! Escaping: JSON inside of a script element, and text inside of HTML.
+//! Escaping: JSON inside of a script element, and text inside of HTML. Numbers as text.
 
-use std::{borrow::Cow, io};
+use std::{borrow::Cow, fmt::Write as _, io};
 
 use serde::Serialize;
 
@@ -46,6 +46,15 @@ fn replaced(text: &str, replacement: impl Fn(char) -> Option<Cow<'static, str>>)
     }
     escaped.push_str(&text[rest..]);
     escaped
+}
+
+/// Returns a number with at most this number of decimals.
+pub(crate) fn rounded(number: f64, decimals: usize) -> String {
+    let mut text = String::new();
+    // Writing text to a string cannot fail.
+    let _ = write!(text, "{number:.decimals$}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
 #[cfg(test)]

@@ -177,6 +177,11 @@ async function read() {
   await page.goBack();
   await ready(page);
   check((await rows(page)) === 6, "going back leads to the list");
+  check((await page.evaluate(() => document.activeElement.textContent)) === "booking-0", "the focus is on the case that was left");
+  check((await page.$$eval("main .card .bar span a", (all) => all.slice(0, 3).map((it) => it.textContent).join())) === "16,8,6", "the evaluations are counted by outcome");
+  await page.$$eval("main .card .bar span a", (all) => all[2].click());
+  await page.waitForFunction(() => /only=error/.test(location.hash));
+  check((await rows(page)) === 6, "a count leads to the list");
   check(/Shares that passed by file/.test(await text(page)), "shares that passed are shown by file");
   await page.select('[id="s.file"]', "b.jsonl");
   await ready(page);
@@ -186,9 +191,9 @@ async function read() {
 async function filter() {
   const page = await open("three-hundred");
   check((await rows(page)) === 100, "a page of the list has 100 rows");
-  await page.click("#Next");
+  await page.click("#page-Next");
   await ready(page);
-  check(/page=2/.test(page.url()) && (await page.evaluate(() => document.activeElement.id)) === "Next", "the page is in the address, and the focus stays");
+  check(/page=2/.test(page.url()) && (await page.evaluate(() => document.activeElement.id)) === "page-Next", "the page is in the address, and the focus stays");
   await page.type("#search", "request 17)");
   check((await rows(page)) === 1 && /q=request\+17/.test(page.url()), "the search finds one conversation, and is in the address");
   await page.reload();
@@ -260,6 +265,13 @@ async function compare() {
   check((await page.$$("mark")).length > 0, "the differences are marked");
   await go(page, "#/?slice=file");
   check(!/Differences by/.test(await text(page)), "a comparison that is not sliced has no slices");
+  await go(page, "#/compare");
+  await page.select("#by", "response_match_score");
+  await ready(page);
+  check(/by=response_match_score/.test(page.url()) && (await page.$$eval("table tbody .mono", (all) => all.every((it) => it.textContent === "response_match_score"))), "the comparison is filtered by evaluator");
+  await page.reload();
+  await ready(page);
+  check((await page.$eval("#by", (it) => it.value)) === "response_match_score" && (await page.evaluate(() => document.title)).startsWith("FAILED"), "the filter is in the address");
   await go(page, "#/?only=regressed");
   check((await rows(page)) > 0 && (await rows(page)) < 100, "the list can be filtered by what regressed");
   await page.close();
@@ -369,7 +381,7 @@ async function judge() {
   check(/What the judge was asked/.test(shown) && /It is polite\./.test(shown) && /request 1\)/.test(shown), "the question of the judge is shown");
   check(/What it replied/.test(shown) && /1 positive, 2 negative/.test(shown) && /It is polite enough/.test(shown), "its votes and replies are shown");
   await go(page, "#/evaluators");
-  check(/calls of models9; 0 tokens in/.test(await text(page)) && /settings.*judge/.test(await text(page)), `an evaluator has its calls and settings: ${await text(page)}`);
+  check(/calls of modelscalls9/.test(await text(page)) && /settings.*judge/.test(await text(page)), `an evaluator has its calls and settings: ${await text(page)}`);
   await page.close();
 }
 

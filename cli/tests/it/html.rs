@@ -75,6 +75,10 @@ fn a_page_has_everything_about_the_run() {
     assert_eq!((&evaluator["kind"], &evaluator["cases"]), (&json!("code"), &json!(19)));
     assert_eq!(evaluator["bins"], json!([0, 0, 1, 0, 0, 0, 0, 0, 0, 18]));
     assert_eq!(evaluator["times"].as_array().unwrap().len(), 4);
+    let shares = json!([["passed", 18], ["failed", 1], ["error", 1]]);
+    assert_eq!((&data["shares"], &evaluator["shares"]), (&shares, &shares));
+    // The bins below the threshold of 0.5.
+    assert_eq!(evaluator["low"], 5);
     let conversations = &data["conversations"];
     assert_eq!(conversations["count"], 20);
     assert_eq!(conversations["trace_id"][7], "t7");
@@ -564,7 +568,8 @@ fn all_recordings_of_a_case_have_its_change_and_its_base() {
     let flaky = json!({"0": "flaky", "1": "flaky", "2": "flaky", "3": "flaky"});
     assert_eq!(data["comparison"]["rows"], flaky);
     assert_eq!(data["conversations"]["flaky"], json!([0, 1, 2, 3]));
-    assert_eq!(data["evaluators"][0]["mixed"], 1);
+    let noise = "recordings disagree in 1 of 2 cases (50 %)";
+    assert!(data["evaluators"][0]["noise"].as_str().unwrap().starts_with(noise), "{data}");
     assert_eq!(data["comparison"]["slices"][0]["by"], "desk");
     assert!(cases.values().all(|case| case["base"]["evaluations"].is_array()));
     assert_eq!(
@@ -588,7 +593,7 @@ fn runs_of_other_tools_have_pages_and_comparisons() {
         assert!(matches!(ran.code, Some(0 | 1 | 3)), "{}", ran.stderr);
         let whole = page(&directory, "new.html");
         assert!(whole.data["run"]["tool"].is_string() && !whole.cases.is_empty());
-        let foreign = whole.data["foreign"].as_str().unwrap();
+        let foreign = whole.data["run"]["tool"].as_str().unwrap();
         assert_eq!(
             whole.data["notes"],
             json!([format!("Results of {foreign} have no transcripts.")])
