@@ -128,6 +128,36 @@ fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
     let other = lines[1].replacen("\"turns\":1", "\"turns\":2", 1);
     directory.file("d.evalrun", text.replace(lines[1], &other));
     broken(&directory, &["d.evalrun", "--expect", "4"], "d.evalrun, line 2 (byte ");
+    let more = "; what it recorded is not in the report, send its lines to another filter";
+    broken(&directory, &["d.evalrun", "--expect", "4"], more);
+}
+
+#[test]
+fn errors_about_a_part_of_a_joined_file_name_the_line_at_which_it_starts() {
+    let (directory, run) = whole(&[]);
+    let text = String::from_utf8(filtered(&run, &[0, 1, 2], 1)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let join = |parts: &[&[&str]]| {
+        let text: String = parts.concat().iter().map(|line| format!("{line}\n")).collect();
+        directory.file("joined.evalrun", text);
+    };
+    let without_a_line = [&lines[..1], &lines[2..]].concat();
+    for (parts, problem) in [
+        ([&lines[..], &lines[..3]], "joined.evalrun (the part from line 7 on) has no end line"),
+        ([&lines[..3], &lines[..]], "joined.evalrun (the part from line 1 on) has no end line"),
+        (
+            [&lines[..], &without_a_line],
+            "joined.evalrun (the part from line 7 on): its conversations are not as many",
+        ),
+    ] {
+        join(&parts);
+        broken(&directory, &["joined.evalrun", "--expect", "4"], problem);
+    }
+    let whole = directory.read("whole.evalrun");
+    join(&[&lines, &whole.lines().collect::<Vec<_>>()]);
+    let difference = "joined.evalrun and joined.evalrun are not parts of one run: the second starts at line 7, and the first is a \
+                      part of `pipe`";
+    refused(&directory, &["joined.evalrun"], difference);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    num::NonZero,
     sync::Arc,
 };
 
@@ -16,10 +17,12 @@ use crate::ConversationReport;
 pub struct Cases {
     /// Numbers of cases that may have several conversations.
     numbers: HashMap<Arc<str>, usize>,
-    /// Ids of all cases.
-    ids: Vec<Arc<str>>,
+    /// Ids of all cases, one after the other: there may be millions.
+    ids: String,
+    /// Where the id of each case ends.
+    ends: Vec<usize>,
     /// Sums of the digests of what each case has recorded, in whatever order; `None` if a digest is not known.
-    contents: Vec<Option<u128>>,
+    contents: Vec<Content>,
     conversations: u64,
     /// Cluster of each case. Cases behind the last one have none.
     clusters: Vec<Option<usize>>,
@@ -47,6 +50,8 @@ pub struct CaseCount {
     pub are_single: bool,
 }
 
+type Content = Option<NonZero<u128>>;
+
 /// Name of the unit of cases without a cluster. No cluster has it.
 const UNKNOWN: &str = "";
 
@@ -54,16 +59,18 @@ impl Cases {
     /// Adds a conversation. Returns the number of its case.
     pub fn add(&mut self, conversation: &ConversationReport) -> usize {
         self.conversations += 1;
-        let next = self.ids.len();
+        let next = self.len();
         let named = conversation.named_case();
         let case = named.map_or(next, |id| *self.numbers.entry(Arc::clone(id)).or_insert(next));
+        let content = conversation.content.and_then(|content| NonZero::new(content.number()));
         if case == next {
-            self.ids.push(Arc::clone(conversation.case()));
-            self.contents.push(Some(0));
+            self.ids.push_str(conversation.case());
+            self.ends.push(self.ids.len());
+            self.contents.push(content);
             self.unknown += 1;
+        } else {
+            self.contents[case] = add(self.contents[case], content);
         }
-        let content = conversation.content.map(|content| content.number());
-        self.contents[case] = add(self.contents[case], content);
         if let Some(cluster) = &conversation.cluster {
             self.add_cluster(case, cluster);
         }
@@ -121,11 +128,11 @@ impl Cases {
     }
 
     /// Sums of the digests of what was recorded, by the ids of the cases.
-    fn by_id(&self) -> HashMap<&str, Option<u128>> {
-        let mut contents = HashMap::with_capacity(self.ids.len());
-        for (id, content) in self.ids.iter().zip(&self.contents) {
-            let known = contents.entry(&**id).or_insert(Some(0));
-            *known = add(*known, *content);
+    fn by_id(&self) -> HashMap<&str, Content> {
+        let mut contents = HashMap::with_capacity(self.len());
+        for (case, content) in self.contents.iter().enumerate() {
+            let sum = contents.entry(self.id(case));
+            sum.and_modify(|known| *known = add(*known, *content)).or_insert(*content);
         }
         contents
     }
@@ -137,12 +144,13 @@ impl Cases {
 
     /// Number of cases.
     pub(crate) fn len(&self) -> usize {
-        self.ids.len()
+        self.ends.len()
     }
 
     /// Id of the case with this number.
-    pub(crate) fn id(&self, case: usize) -> &Arc<str> {
-        &self.ids[case]
+    pub(crate) fn id(&self, case: usize) -> &str {
+        let start = case.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.ids[start..self.ends[case]]
     }
 
     /// Returns true if any case has a cluster.
@@ -165,8 +173,8 @@ impl Cases {
     }
 }
 
-fn add(one: Option<u128>, other: Option<u128>) -> Option<u128> {
-    Some(one?.wrapping_add(other?))
+fn add(one: Content, other: Content) -> Content {
+    NonZero::new(one?.get().wrapping_add(other?.get()))
 }
 
 #[cfg(test)]
@@ -199,7 +207,7 @@ mod tests {
         ]
         .map(|(golden, case)| cases.add(&conversation(golden, case, None)));
         assert_eq!(numbers, [0, 1, 2, 1, 3, 0]);
-        let ids: Vec<&str> = (0..4).map(|case| &**cases.id(case)).collect();
+        let ids: Vec<&str> = (0..4).map(|case| cases.id(case)).collect();
         assert_eq!(ids, ["golden", "a", "t", "t"]);
         let count = CaseCount { cases: 4, clusters: None, are_single: false };
         assert_eq!((cases.count(), cases.cluster(0)), (count, None));

@@ -117,7 +117,7 @@ impl GateResult {
         }
         let sample = values.sample(evaluator, gate.measure, false);
         let counts = evaluator.counts;
-        let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
+        let left_out = sample.left_out.iter().map(|case| values.id(*case).into());
         let undecided = Self {
             gate: gate.clone(),
             verdict: GateVerdict::Inconclusive,

@@ -12,7 +12,7 @@ use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationRep
 
 /// Values of all [cases](Cases) of a run.
 ///
-/// Takes the ids of the cases, 32 bytes for each of them, and 16 for each case and evaluator.
+/// Takes the ids of the cases, 24 bytes for each of them, and 16 for each case and evaluator.
 #[derive(Debug, Default)]
 pub struct CaseValues {
     evaluators: Vec<EvaluatorValues>,
@@ -137,7 +137,7 @@ impl CaseValues {
 
     /// Ids of all cases, in the order of the input.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &str> {
-        (0..self.cases.len()).map(|case| &**self.cases.id(case))
+        (0..self.cases.len()).map(|case| self.cases.id(case))
     }
 
     /// What this evaluator measured in each case, in the order of the input; nothing if it is unknown.
@@ -198,7 +198,7 @@ impl CaseValues {
     }
 
     /// Id of the case with this number.
-    pub(crate) fn id(&self, case: usize) -> &Arc<str> {
+    pub(crate) fn id(&self, case: usize) -> &str {
         self.cases.id(case)
     }
 

@@ -460,7 +460,7 @@ impl<'f> PartSet<'f> {
         let is_empty = segment.header.plan.is_none()
             && matches!(segment.header.part, Some(Part::Pipe { .. }))
             && segment.conversations + segment.input_errors.len() == 0;
-        self.admit(file, &segment.header, is_empty, are_parts)?;
+        self.admit(file, &segment, is_empty, are_parts)?;
         self.note_problems(file, &segment);
         if segment.end.is_none() {
             segment.add_unfinished(found)?;
@@ -495,10 +495,11 @@ impl<'f> PartSet<'f> {
     fn admit(
         &mut self,
         file: &'f PathBuf,
-        header: &Header,
+        segment: &Segment,
         is_empty: bool,
         are_parts: bool,
     ) -> Result<(), RunFileError> {
+        let header = &segment.header;
         let Some((first_file, first)) = &self.first else {
             self.first = Some((file, header.clone()));
             self.is_first_empty = is_empty;
@@ -509,7 +510,11 @@ impl<'f> PartSet<'f> {
             true => other_policies(first, header),
             false => difference(first, header),
         };
-        if let Some(difference) = difference {
+        if let Some(mut difference) = difference {
+            if segment.first_line > 1 {
+                difference =
+                    format!("the second starts at line {}, and {difference}", segment.first_line);
+            }
             return Err(RunFileError::Different { files: files(), difference });
         }
         if self.is_first_empty {
@@ -529,28 +534,36 @@ impl<'f> PartSet<'f> {
 
     /// Notes what is missing in a segment.
     fn note_problems(&mut self, file: &Path, segment: &Segment) {
-        let file = file.display();
-        let before = self.problems.len();
+        let (file, before) = (file.display(), self.problems.len());
+        let part = match segment.is_joined {
+            true => format!("{file} (the part from line {} on)", segment.first_line),
+            false => file.to_string(),
+        };
+        let is_filter = matches!(segment.header.part, Some(Part::Pipe { .. }));
+        let [evaluate, run] = match is_filter {
+            true => ["send its lines to another filter"; 2],
+            false => ["resume the run to evaluate it again", "run again"],
+        };
         if let Some(Damage { line, offset, reason, lines }) = &segment.damage {
             let more =
                 if *lines > 1 { format!(" and {} more lines", lines - 1) } else { String::new() };
             self.problems.push(format!(
-                "{file}, line {line} (byte {offset}){more}: {reason}; what it recorded is not in the report, resume the run to \
-                 evaluate it again"
+                "{file}, line {line} (byte {offset}){more}: {reason}; what it recorded is not in the report, {evaluate}"
             ));
         }
         match (&segment.end, segment.contradiction()) {
             (Some(_), Some(contradiction)) if segment.damage.is_none() => {
-                self.problems.push(format!("{file}: {contradiction}; run again"));
+                self.problems.push(format!("{part}: {contradiction}; {run}"));
             }
             (Some(_), _) => {}
-            (None, _) => self.problems.push(match segment.header.part {
-                Some(Part::Pipe { .. }) => format!(
-                    "{file} has no end line: a filter was killed or still goes on; send its lines to another one"
-                ),
-                _ => format!(
-                    "{file} has no end line: the run was killed or still goes on; resume it with --resume --save-run {file}"
-                ),
+            (None, _) => self.problems.push(match is_filter {
+                true => format!("{part} has no end line: a filter was killed or still goes on; {run}"),
+                false => {
+                    let own = if segment.is_joined { "its own file".to_owned() } else { file.to_string() };
+                    format!(
+                        "{part} has no end line: the run was killed or still goes on; resume it with --resume --save-run {own}"
+                    )
+                }
             }),
         }
         let has_problem = self.problems.len() > before;

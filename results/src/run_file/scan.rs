@@ -60,7 +60,9 @@ pub(super) struct Found {
 pub(super) struct Segment {
     pub(super) header: Header,
     /// Number of the line of the header.
-    first_line: usize,
+    pub(super) first_line: usize,
+    /// Whether the file has other headers, too.
+    pub(super) is_joined: bool,
     pub(super) store: u32,
     /// Byte at which its header starts.
     pub(super) start: u64,
@@ -146,6 +148,7 @@ impl Found {
             match format::open(&buffer) {
                 Ok(kind::HEADER) => {
                     let header = file::read_header(path, &buffer)?;
+                    segment.is_joined = true;
                     let next = self.start(header, lines.number, (store, span.start));
                     each(self, mem::replace(&mut segment, next))?;
                     segment.first_row = self.rows.len();
@@ -170,6 +173,7 @@ impl Found {
         Segment {
             header,
             first_line,
+            is_joined: first_line > 1,
             store,
             start,
             first_row: self.rows.len(),
