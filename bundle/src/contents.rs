@@ -33,19 +33,22 @@ pub(crate) struct Contents {
     project: PathBuf,
     /// Directory of the bundle, without links.
     pub(crate) directory: PathBuf,
+    /// The archive of an earlier bundle, which is replaced; it is not in the new one.
+    replaced: Option<PathBuf>,
     /// What cannot be in it, each with the reason.
     pub(crate) refused: Vec<String>,
 }
 
 impl Contents {
     /// Starts a bundle of the project of a configuration.
-    pub(crate) fn new(config: &Path, directory: &Path) -> Result<Self, BundleError> {
+    pub(crate) fn new(config: &Path, directory: &Path, out: &Path) -> Result<Self, BundleError> {
         let opened = |path: &Path| path.canonicalize().map_err(BundleError::disk("open", path));
         let own = config.parent().filter(|it| !it.as_os_str().is_empty());
         let project = opened(own.unwrap_or(Path::new(".")))?;
         let directory = opened(directory)?;
         copy(config, &directory.join(CONFIG))?;
-        Ok(Self { project, directory, refused: Vec::new() })
+        let replaced = out.canonicalize().ok();
+        Ok(Self { project, directory, replaced, refused: Vec::new() })
     }
 
     /// Returns the path of a file in the bundle, relative to that; `None`, after a note, if it cannot be there.
@@ -84,6 +87,9 @@ impl Contents {
 
     /// Adds a file, or a directory with everything in it.
     pub(crate) fn add(&mut self, path: &Path) -> Result<(), BundleError> {
+        if self.replaced.is_some() && path.canonicalize().ok() == self.replaced {
+            return Ok(());
+        }
         let Some(name) = self.name(path) else { return Ok(()) };
         let metadata = fs::symlink_metadata(path).map_err(BundleError::disk("read", path))?;
         let to = self.directory.join(&name);

@@ -63,7 +63,7 @@ pub async fn create(
     let here = env::temp_dir();
     let staged = tempfile::Builder::new().prefix("evaluator-bundle-").tempdir_in(&here);
     let staged = staged.map_err(BundleError::disk("make a directory in", &here))?;
-    let mut contents = Contents::new(&file, staged.path())?;
+    let mut contents = Contents::new(&file, staged.path(), out)?;
     contents.refused.extend(config.evaluators.iter().filter_map(refusal));
     contents.ensure_whole()?;
     let outline = outline(config, runner, on_event).await?;
@@ -208,7 +208,7 @@ fn finish(
     for path in files.iter().map(PathBuf::as_path).chain([program]) {
         newest = newest.max(needed_glibc(path).map_err(BundleError::disk("read", path))?);
     }
-    manifest.glibc = newest.filter(|_| manifest.target.ends_with("gnu")).map(|it| it.to_string());
+    manifest.glibc = newest.map(|it| it.to_string());
     let path = directory.join(manifest::FILE);
     let text = serde_json::to_string_pretty(&manifest).map_err(|error| BundleError::Disk {
         action: format!("write {}", path.display()),

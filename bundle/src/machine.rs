@@ -9,6 +9,8 @@ use std::{
 
 use memchr::memmem;
 
+use crate::os;
+
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 
@@ -60,6 +62,19 @@ impl std::fmt::Display for Version {
     }
 }
 
+/// Returns the version of glibc on this machine; `None` if it has none. That of the process, or, if this program was linked
+/// with another C library, the newest one whose symbols the file of glibc has.
+pub(crate) fn glibc() -> Option<Version> {
+    os::glibc().and_then(|it| Version::parse(&it)).or_else(installed_glibc)
+}
+
+/// Returns the newest version of symbols in the file of glibc at its usual places.
+fn installed_glibc() -> Option<Version> {
+    let own = format!("lib/{ARCH}-{OS}-gnu");
+    let places = ["lib64", "lib", &own].map(|place| Path::new("/").join(place).join("libc.so.6"));
+    places.iter().filter_map(|file| needed_glibc(file).ok()?).max()
+}
+
 /// Returns the newest version of glibc that a file needs; `None` if it is not a program or library, or needs none.
 pub(crate) fn needed_glibc(path: &Path) -> io::Result<Option<Version>> {
     let mut file = File::open(path)?;
@@ -96,6 +111,14 @@ mod tests {
         assert!(version("2.2") < version("2.2.5"));
         assert_eq!(version("3.11.7").minor(), "3.11");
         assert_eq!(Version::parse("PRIVATE"), None);
+    }
+
+    #[test]
+    fn glibc_is_found_without_being_linked() {
+        // Not every version has new symbols.
+        let Some(linked) = os::glibc().and_then(|it| Version::parse(&it)) else { return };
+        let found = installed_glibc().unwrap();
+        assert!(Version::parse("2.17") <= Some(found.clone()) && found <= linked, "{found}");
     }
 
     #[test]

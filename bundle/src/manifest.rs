@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use crate::{
     error::BundleError,
-    machine::{Version, target},
-    os,
+    machine::{Version, glibc, target},
 };
 
 /// Name of the file, next to the configuration.
@@ -101,8 +100,9 @@ impl Manifest {
             ));
         }
         if let Some(needed) = &self.glibc {
-            let there = os::glibc().unwrap_or_else(|| "none".to_owned());
-            if Version::parse(&there) < Version::parse(needed) {
+            let found = glibc();
+            if found < Version::parse(needed) {
+                let there = found.map_or_else(|| "none".to_owned(), |it| it.to_string());
                 return misfit(format!(
                     "programs of the bundle need glibc {needed}, and this machine has {there}; make one on a machine whose glibc is \
                      not newer"

@@ -5,7 +5,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `routes` | requests and answers |
-//! | `otlp` | the messages of the protocol, in protobuf and JSON |
+//! | `otlp` | the request of the protocol, in protobuf and JSON |
 //! | `lines` | a request as lines of the trace file, one for each trace |
 //! | `file` | the trace file: written before a request is answered, and read when a receiver starts |
 //! | `open` | which conversations have spans, and which are finished |

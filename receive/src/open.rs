@@ -3,7 +3,7 @@
 //! Nothing is read or written here, and the time is an argument.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     mem,
     time::{Duration, Instant},
 };
@@ -62,45 +62,38 @@ pub(crate) enum Next {
     Wait(Option<Instant>),
 }
 
-/// All conversations. Those that are finished take some 100 bytes each.
+/// All conversations. Those that are finished take some 300 bytes each.
 #[derive(Debug)]
 pub(crate) struct Conversations {
     rules: Rules,
     all: Vec<Conversation>,
-    of_trace: HashMap<TraceId, u32>,
-    /// What gives traces the names of their sessions.
-    names: HashMap<TraceId, SessionName>,
+    traces: HashMap<TraceId, OfTrace>,
     /// By the name of the session.
     of_session: HashMap<String, u32>,
-    /// Open conversations that end with quiet, by the time of their last spans.
-    ended: BTreeSet<(Instant, u32)>,
-    /// Other open conversations, likewise.
-    others: BTreeSet<(Instant, u32)>,
-    /// Finished conversations that are not being judged yet.
-    finished: VecDeque<u32>,
-    /// Number of those that were taken before they became a part of another one.
+    /// Those that were not taken since their last spans, by the time at which they are finished.
+    open: BTreeSet<(Instant, u32)>,
     split: usize,
 }
 
 #[derive(Debug)]
-struct Conversation {
+struct OfTrace {
+    conversation: u32,
+    /// What gives it the name of its session.
+    name: Option<SessionName>,
     pieces: Vec<Piece>,
-    last: Instant,
-    /// Number of the pieces that the conversation had when it was taken.
-    taken: u32,
-    /// Whether it was taken, also before it lost a trace.
-    was_taken: bool,
-    state: State,
     has_root: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Open,
-    Finished,
-    Taken,
-    /// It is a part of another one.
-    Joined(u32),
+#[derive(Debug)]
+struct Conversation {
+    traces: Vec<TraceId>,
+    /// Time of its last spans.
+    last: Instant,
+    /// Time at which it is finished; `None` if it was taken since its last spans.
+    due: Option<Instant>,
+    /// Number of the pieces that it had when it was taken; 0 if it has other traces now.
+    taken: usize,
+    was_taken: bool,
 }
 
 impl Conversations {
@@ -108,19 +101,16 @@ impl Conversations {
         Self {
             rules,
             all: Vec::new(),
-            of_trace: HashMap::new(),
-            names: HashMap::new(),
+            traces: HashMap::new(),
             of_session: HashMap::new(),
-            ended: BTreeSet::new(),
-            others: BTreeSet::new(),
-            finished: VecDeque::new(),
+            open: BTreeSet::new(),
             split: 0,
         }
     }
 
     /// Returns the number of conversations that were not taken since their last spans.
     pub(crate) fn open(&self) -> usize {
-        self.ended.len() + self.others.len() + self.finished.len()
+        self.open.len()
     }
 
     /// Returns the number of conversations that were taken, and then became a part of another one by a name that came late.
@@ -130,201 +120,152 @@ impl Conversations {
 
     /// Returns the index of the conversation of a trace.
     pub(crate) fn of(&self, trace: &TraceId) -> Option<u32> {
-        self.of_trace.get(trace).map(|index| self.resolved(*index))
+        self.traces.get(trace).map(|it| it.conversation)
     }
 
-    /// Returns the id of a trace of a conversation. Looks at all.
+    /// Returns the id of the least trace of a conversation.
     pub(crate) fn trace_of(&self, index: u32) -> Option<String> {
-        let of_it = |trace: &&TraceId| self.of(trace) == Some(index);
-        self.of_trace.keys().filter(of_it).min().map(|trace| hex(trace))
-    }
-
-    /// Returns the index of the conversation that this one has become a part of.
-    fn resolved(&self, mut index: u32) -> u32 {
-        while let Some(State::Joined(other)) = self.all.get(index as usize).map(|it| it.state) {
-            index = other;
-        }
-        index
+        self.all.get(index as usize)?.traces.iter().min().map(|trace| hex(trace))
     }
 
     /// Returns true if there is room for the conversations of these lines. If not, finishes those that are quiet, the one that
     /// has been so for longest first, to make room for a later attempt.
     pub(crate) fn has_room(&mut self, traces: &HashSet<TraceId>, now: Instant) -> bool {
-        let is_open = |trace: &&TraceId| {
-            let state = self.of(trace).and_then(|index| self.all.get(index as usize));
-            state.is_some_and(|it| it.state != State::Taken)
-        };
-        let opened = traces.len() - traces.iter().filter(is_open).count();
+        let is_open = |index: u32| self.all.get(index as usize).is_some_and(|it| it.due.is_some());
+        let opened = traces.iter().filter(|trace| !self.of(trace).is_some_and(is_open)).count();
         let wanted = (self.open() + opened).saturating_sub(self.rules.open);
-        for _ in self.finished.len()..wanted {
-            let oldest = self.others.first().copied();
-            match oldest.filter(|(last, _)| now.duration_since(*last) >= self.rules.quiet_for) {
-                Some((_, index)) => self.finish(index),
-                None => break,
-            }
+        let due = self.open.iter().take_while(|(due, _)| *due <= now).count();
+        let is_quiet = |(_, index): &&(Instant, u32)| {
+            let last = self.all.get(*index as usize).map(|it| it.last);
+            last.is_some_and(|last| now.duration_since(last) >= self.rules.quiet_for)
+        };
+        let early = self.open.iter().skip(due).filter(is_quiet).take(wanted.saturating_sub(due));
+        for (_, index) in early.copied().collect::<Vec<_>>() {
+            self.set_due(index, Some(now));
         }
         wanted == 0
     }
 
     /// Adds a line of the file.
     pub(crate) fn add(&mut self, line: &Line, piece: Piece, now: Instant) {
-        let index = match self.of(&line.trace) {
-            Some(index) => index,
-            None => self.begin(line.trace, now),
-        };
-        let index = match &line.session {
-            Some(session) => self.name(line.trace, index, session, now),
-            None => index,
-        };
-        self.forget(index);
-        let Some(conversation) = self.all.get_mut(index as usize) else { return };
-        conversation.pieces.push(piece);
-        conversation.last = now;
-        conversation.has_root |= line.has_root;
+        if !self.traces.contains_key(&line.trace) {
+            let conversation = self.begin(now);
+            let (name, pieces, has_root) = (None, Vec::new(), false);
+            self.traces.insert(line.trace, OfTrace { conversation, name, pieces, has_root });
+            if let Some(conversation) = self.all.get_mut(conversation as usize) {
+                conversation.traces.push(line.trace);
+            }
+        }
+        if let Some(session) = &line.session {
+            self.name(line.trace, session, now);
+        }
+        let Some(trace) = self.traces.get_mut(&line.trace) else { return };
+        trace.pieces.push(piece);
+        trace.has_root |= line.has_root;
+        let index = trace.conversation;
+        if let Some(conversation) = self.all.get_mut(index as usize) {
+            conversation.last = now;
+        }
         self.reopen(index);
     }
 
     /// Returns what is to be done at this time. A conversation is returned once, and again after further spans.
     pub(crate) fn next(&mut self, now: Instant) -> Next {
-        let due = |set: &BTreeSet<(Instant, u32)>, time| {
-            set.first().map(|(last, index)| (last.checked_add(time).unwrap_or(*last), *index))
-        };
-        let next = [due(&self.ended, self.rules.quiet_for), due(&self.others, self.rules.idle_for)];
-        let next = next.into_iter().flatten().min();
-        if self.finished.is_empty()
-            && let Some((_, index)) = next.filter(|(time, _)| *time <= now)
-        {
-            self.finish(index);
-        }
-        match self.finished.pop_front() {
-            Some(index) => self.take(index),
-            None => Next::Wait(next.map(|(time, _)| time)),
+        match self.open.first().copied() {
+            Some((due, index)) if due <= now => self.take(index),
+            first => Next::Wait(first.map(|(due, _)| due)),
         }
     }
 
-    fn begin(&mut self, trace: TraceId, now: Instant) -> u32 {
-        // 4 billion conversations take 400 GB, so this number is not reached.
+    fn begin(&mut self, now: Instant) -> u32 {
+        // 4 billion conversations take a TB, so this number is not reached.
         let index = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.of_trace.insert(trace, index);
         self.all.push(Conversation {
-            pieces: Vec::new(),
+            traces: Vec::new(),
             last: now,
+            due: None,
             taken: 0,
             was_taken: false,
-            state: State::Open,
-            has_root: false,
         });
-        self.reopen(index);
         index
     }
 
-    /// Gives a trace of a conversation the name of its session. Returns the conversation of that session. The least name of a
-    /// trace counts, as in a run: the root may come after a child that names another session.
-    fn name(&mut self, trace: TraceId, index: u32, session: &SessionName, now: Instant) -> u32 {
-        if self.names.get(&trace).is_some_and(|known| known <= session) {
-            return index;
+    /// Gives a trace the name of its session, and moves it into the conversation of that. The least name of a trace counts, as in a
+    /// run: the root may come after a child that names another session.
+    fn name(&mut self, trace: TraceId, session: &SessionName, now: Instant) {
+        let Some(known) = self.traces.get_mut(&trace) else { return };
+        if known.name.as_ref().is_some_and(|known| known <= session) {
+            return;
         }
-        let earlier = self.names.insert(trace, session.clone());
+        let (from, earlier) = (known.conversation, known.name.replace(session.clone()));
         let name = session.as_str();
         if earlier.as_ref().is_some_and(|earlier| earlier.as_str() == name) {
-            return index;
+            return;
         }
-        let index = if earlier.is_some() { self.without_name(trace, index, now) } else { index };
-        let Some(known) = self.of_session.get(name).map(|known| self.resolved(*known)) else {
-            self.of_session.insert(name.to_owned(), index);
-            return index;
+        let has_others = self.all.get(from as usize).is_some_and(|it| it.traces.len() > 1);
+        if let (false, Some(earlier)) = (has_others, earlier) {
+            self.of_session.remove(earlier.as_str());
+        }
+        let to = match self.of_session.get(name) {
+            Some(known) => *known,
+            None if has_others => self.begin(now),
+            None => from,
         };
-        if known != index {
-            self.join(index, known);
-        }
-        known
+        self.of_session.insert(name.to_owned(), to);
+        self.move_trace(trace, from, to);
     }
 
-    /// Takes a trace out of the conversation of a session. Returns the trace's own conversation, which refers to
-    /// the same requests: only spans of the trace are read from them.
-    fn without_name(&mut self, trace: TraceId, index: u32, now: Instant) -> u32 {
-        let has_others =
-            self.of_trace.iter().any(|(other, of)| *other != trace && self.resolved(*of) == index);
-        if !has_others {
-            let known = mem::take(&mut self.of_session);
-            let others = known.into_iter().filter(|(_, of)| self.resolved(*of) != index);
-            self.of_session = others.collect();
-            return index;
+    /// Moves a trace into another conversation. Both are judged as they are then.
+    fn move_trace(&mut self, trace: TraceId, from: u32, to: u32) {
+        if from == to {
+            return;
         }
-        let own = self.begin(trace, now);
-        let pieces = self.all.get(index as usize).map(|it| (it.pieces.clone(), it.has_root));
-        if let (Some(own), Some((pieces, has_root))) = (self.all.get_mut(own as usize), pieces) {
-            own.pieces = pieces;
-            own.has_root = has_root;
+        if let Some(known) = self.traces.get_mut(&trace) {
+            known.conversation = to;
         }
-        // The other traces are judged without this one.
-        self.forget(index);
-        if let Some(conversation) = self.all.get_mut(index as usize) {
-            conversation.taken = 0;
+        if let Some(target) = self.all.get_mut(to as usize) {
+            target.taken = 0;
+            target.traces.push(trace);
         }
-        self.reopen(index);
-        own
-    }
-
-    /// Makes a conversation a part of another one.
-    fn join(&mut self, index: u32, known: u32) {
-        self.forget(index);
-        let Some(joined) = self.all.get_mut(index as usize) else { return };
-        joined.state = State::Joined(known);
-        self.split += usize::from(joined.was_taken);
-        let (pieces, has_root) = (mem::take(&mut joined.pieces), joined.has_root);
-        if let Some(conversation) = self.all.get_mut(known as usize) {
-            let own: HashSet<u64> = conversation.pieces.iter().map(|piece| piece.start).collect();
-            let new = pieces.into_iter().filter(|piece| !own.contains(&piece.start));
-            conversation.pieces.extend(new);
-            conversation.has_root |= has_root;
+        let Some(left) = self.all.get_mut(from as usize) else { return };
+        left.taken = 0;
+        left.traces.retain(|other| *other != trace);
+        if left.traces.is_empty() {
+            self.split += usize::from(left.was_taken);
+            self.set_due(from, None);
+        } else {
+            self.reopen(from);
         }
-    }
-
-    fn ends_with_quiet(&self, conversation: &Conversation) -> bool {
-        conversation.has_root && !self.rules.by_session
     }
 
     /// Makes a conversation open.
     fn reopen(&mut self, index: u32) {
         let Some(conversation) = self.all.get(index as usize) else { return };
-        let (key, is_ended) = ((conversation.last, index), self.ends_with_quiet(conversation));
-        if is_ended { &mut self.ended } else { &mut self.others }.insert(key);
-        if let Some(conversation) = self.all.get_mut(index as usize) {
-            conversation.state = State::Open;
-        }
+        let has_root = |trace| self.traces.get(trace).is_some_and(|it| it.has_root);
+        let is_ended = !self.rules.by_session && conversation.traces.iter().any(has_root);
+        let time = if is_ended { self.rules.quiet_for } else { self.rules.idle_for };
+        let due = conversation.last.checked_add(time).unwrap_or(conversation.last);
+        self.set_due(index, Some(due));
     }
 
-    /// Removes a conversation from those that are open or finished.
-    fn forget(&mut self, index: u32) {
-        let Some(conversation) = self.all.get(index as usize) else { return };
-        match conversation.state {
-            State::Open => {
-                let key = (conversation.last, index);
-                self.ended.remove(&key);
-                self.others.remove(&key);
-            }
-            State::Finished => self.finished.retain(|other| *other != index),
-            State::Taken | State::Joined(_) => {}
+    fn set_due(&mut self, index: u32, due: Option<Instant>) {
+        let Some(conversation) = self.all.get_mut(index as usize) else { return };
+        if let Some(earlier) = mem::replace(&mut conversation.due, due) {
+            self.open.remove(&(earlier, index));
         }
-    }
-
-    fn finish(&mut self, index: u32) {
-        self.forget(index);
-        if let Some(conversation) = self.all.get_mut(index as usize) {
-            conversation.state = State::Finished;
-            self.finished.push_back(index);
-        }
+        self.open.extend(due.map(|due| (due, index)));
     }
 
     fn take(&mut self, index: u32) -> Next {
+        self.set_due(index, None);
         let Some(conversation) = self.all.get_mut(index as usize) else { return Next::Wait(None) };
-        conversation.state = State::Taken;
+        let traces = conversation.traces.iter().filter_map(|trace| self.traces.get(trace));
+        // A line that another program has written may have several traces.
+        let pieces: BTreeMap<u64, Piece> =
+            traces.flat_map(|it| &it.pieces).map(|piece| (piece.start, *piece)).collect();
+        let pieces: Vec<Piece> = pieces.into_values().collect();
         conversation.was_taken = true;
-        let earlier = conversation.taken as usize;
-        conversation.pieces.shrink_to_fit();
-        let pieces = conversation.pieces.clone();
-        conversation.taken = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
+        let earlier = mem::replace(&mut conversation.taken, pieces.len());
         Next::Judge(Finished { index, pieces, earlier })
     }
 }
@@ -470,7 +411,7 @@ mod tests {
         all.add(2, true, Some("a"), 0);
         assert_eq!(all.finished(600), [(vec![0], 0), (vec![1], 0)]);
         all.add(1, false, Some("a"), 601);
-        assert_eq!(all.finished(1201), [(vec![1, 0, 2], 1)]);
+        assert_eq!(all.finished(1201), [(vec![0, 1, 2], 0)]);
         assert_eq!(
             all.conversations.split(),
             1,
@@ -508,7 +449,7 @@ mod tests {
         assert_eq!(of(&all, 1), of(&all, 3));
         assert_ne!(of(&all, 1), of(&all, 2));
         // What was read before counts no more for either; spans of other conversations are not read.
-        assert_eq!(all.finished(1300), [(vec![2, 3], 0), (vec![0, 1, 2, 3, 4], 2)]);
+        assert_eq!(all.finished(1300), [(vec![2], 0), (vec![0, 1, 3, 4], 0)]);
         // A later span that is no root changes nothing.
         all.add_named(3, false, Some(child.clone()), 1400);
         assert_eq!(of(&all, 1), of(&all, 3));

@@ -11,18 +11,20 @@ use axum::{
     routing::post,
 };
 use evaluator_serve::{Fault, Settings, admit, read_encoded_body};
-use flate2::read::MultiGzDecoder;
-use prost::Message;
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use serde_json::{Value, json};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{
     file::{Refused, TraceFile},
     lines::Lines,
-    otlp::{self, OfResource, PartialSuccess, RpcStatus},
+    otlp::{self, OfResource, numbered, push_bytes},
 };
 
-/// Requests whose bodies are in memory at the same time.
+/// Requests of the largest size that may be in memory at the same time, and those that are decoded at the same time.
 const PLACES: usize = 4;
+/// Bytes of a permit.
+const UNIT: usize = 1 << 10;
 
 /// What an exporter that uses gRPC has to be told.
 const GRPC: &str =
@@ -49,7 +51,9 @@ pub(crate) struct App {
     /// Whether names of sessions are read.
     by_session: bool,
     pub(crate) on_remark: Box<dyn Fn(Remark) + Send + Sync>,
-    places: Semaphore,
+    /// A permit for each [`UNIT`] of the bodies that are being received: slow clients with small ones leave room for others.
+    room: Semaphore,
+    decoders: Semaphore,
 }
 
 impl App {
@@ -59,9 +63,14 @@ impl App {
         by_session: bool,
         on_remark: Box<dyn Fn(Remark) + Send + Sync>,
     ) -> Self {
-        let places = Semaphore::new(PLACES);
-        Self { file, settings, by_session, on_remark, places }
+        let room = Semaphore::new(PLACES.saturating_mul(permits(settings.body_limit) as usize));
+        Self { file, settings, by_session, on_remark, room, decoders: Semaphore::new(PLACES) }
     }
+}
+
+/// Returns the number of permits for a body.
+fn permits(bytes: usize) -> u32 {
+    u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -125,20 +134,31 @@ impl Format {
         }
     }
 
-    fn answer(self, status: StatusCode, message: &(impl Message + serde::Serialize)) -> Response {
+    fn answer(self, status: StatusCode, json: &Value, protobuf: Vec<u8>) -> Response {
         let (content_type, body) = match self {
-            // The messages have no maps and no floats, so there is always JSON of them.
-            Self::Json => ("application/json", serde_json::to_vec(message).unwrap_or_default()),
-            Self::Protobuf => ("application/x-protobuf", message.encode_to_vec()),
+            Self::Json => ("application/json", json.to_string().into_bytes()),
+            Self::Protobuf => ("application/x-protobuf", protobuf),
         };
         (status, [(header::CONTENT_TYPE, content_type)], body).into_response()
+    }
+
+    /// Returns the answer to a request that was accepted, but for some spans.
+    fn accept(self, rejected: Option<(usize, String)>) -> Response {
+        let Some((spans, reason)) = rejected else {
+            return self.answer(StatusCode::OK, &json!({}), Vec::new());
+        };
+        let partial = json!({"rejectedSpans": spans.to_string(), "errorMessage": reason});
+        let mut message = Vec::new();
+        push_bytes(&mut message, 1, &numbered(spans as u64, &reason));
+        self.answer(StatusCode::OK, &json!({"partialSuccess": partial}), message)
     }
 
     /// Returns the answer to a request that is not accepted.
     fn refuse(self, status: StatusCode, message: String) -> Response {
         // INVALID_ARGUMENT, UNAVAILABLE; the status of HTTP decides.
         let code = if status == StatusCode::SERVICE_UNAVAILABLE { 14 } else { 3 };
-        let mut response = self.answer(status, &RpcStatus { code, message });
+        let json = json!({"code": code, "message": message});
+        let mut response = self.answer(status, &json, numbered(code, &message));
         let headers = response.headers_mut();
         match status {
             // Python's exporter drops what is answered by 429, and sends again what is answered by 503.
@@ -154,9 +174,10 @@ impl Format {
         response
     }
 
-    fn decode(self, body: &[u8]) -> Result<Vec<OfResource>, String> {
+    /// Returns the spans of a body, and why others cannot be decoded.
+    fn decode(self, body: &[u8]) -> Result<(Vec<OfResource>, Vec<String>), String> {
         match self {
-            Self::Json => otlp::from_json(body),
+            Self::Json => Ok((otlp::from_json(body)?, Vec::new())),
             Self::Protobuf => otlp::from_protobuf(body),
         }
     }
@@ -178,12 +199,11 @@ async fn traces(State(app): State<Arc<App>>, request: Request) -> Response {
         return fault.refuse(request).await;
     };
     match accept(&app, format, request).await {
-        Ok(None) => format.answer(StatusCode::OK, &otlp::Response { partial_success: None }),
-        Ok(Some((rejected, error_message))) => {
-            (app.on_remark)(Remark::Rejected(rejected, error_message.clone()));
-            let rejected_spans = i64::try_from(rejected).unwrap_or(i64::MAX);
-            let partial_success = Some(PartialSuccess { rejected_spans, error_message });
-            format.answer(StatusCode::OK, &otlp::Response { partial_success })
+        Ok(rejected) => {
+            if let Some((spans, reason)) = &rejected {
+                (app.on_remark)(Remark::Rejected(*spans, reason.clone()));
+            }
+            format.accept(rejected)
         }
         Err((status, message)) => {
             (app.on_remark)(Remark::Refused(status.as_u16(), message.clone()));
@@ -202,13 +222,17 @@ async fn accept(
         let message = "too many requests are being read; try again later";
         (StatusCode::SERVICE_UNAVAILABLE, message.to_owned())
     };
-    // Bodies are read one after the other, so that few are in memory.
-    let waiting = timeout(app.settings.read_timeout, app.places.acquire()).await;
-    let _place = waiting.map_err(|_| busy())?.map_err(|_| busy())?;
+    let limit = app.settings.body_limit;
+    let length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+    let wanted = permits(limit.min(length.unwrap_or(limit)));
+    let waiting = timeout(app.settings.read_timeout, app.room.acquire_many(wanted)).await;
+    let _room = waiting.map_err(|_| busy())?.map_err(|_| busy())?;
     let (head, body) = request.into_parts();
     let body = read_encoded_body(&head.headers, body, &app.settings).await;
     let body = body.map_err(|(fault, _)| (fault.status, fault.message))?;
-    let (limit, by_session) = (app.settings.body_limit, app.by_session);
+    let decoder = app.decoders.acquire().await.map_err(|_| busy())?;
+    let by_session = app.by_session;
     let reading = spawn_blocking(move || {
         let body = decompressed(&head.headers, body, limit)?;
         let not_otlp = |error: String| {
@@ -225,6 +249,7 @@ async fn accept(
         (StatusCode::INTERNAL_SERVER_ERROR, format!("reading the request failed: {error}"))
     };
     let Lines { lines, rejected, reason } = reading.await.map_err(panicked)??;
+    drop(decoder);
     if !lines.is_empty() {
         app.file.append(lines).await.map_err(|refused| {
             let message = match refused {
@@ -247,13 +272,16 @@ fn decompressed(
     if encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity") {
         return Ok(body);
     }
-    if !encoding.eq_ignore_ascii_case(b"gzip") {
-        let message = "only gzip is supported as compression";
+    let most = limit.saturating_add(1) as u64;
+    let (mut text, is) = (Vec::new(), |name: &[u8]| encoding.eq_ignore_ascii_case(name));
+    let read = if is(b"gzip") {
+        MultiGzDecoder::new(&*body).take(most).read_to_end(&mut text)
+    } else if is(b"deflate") {
+        ZlibDecoder::new(&*body).take(most).read_to_end(&mut text)
+    } else {
+        let message = "only gzip and deflate are supported as compression";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned()));
-    }
-    let mut text = Vec::new();
-    let most = limit.saturating_add(1);
-    let read = MultiGzDecoder::new(&*body).take(most as u64).read_to_end(&mut text);
+    };
     if let Err(error) = read {
         return Err((StatusCode::BAD_REQUEST, format!("the body cannot be decompressed: {error}")));
     }

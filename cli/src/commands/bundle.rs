@@ -5,12 +5,21 @@ use std::path::Path;
 use evaluator_bundle::{BundleError, create};
 use evaluator_host::run::Runner;
 
-use super::{broken, ensure_runnable, load_config, unusable, watched, written::Written};
+use super::{
+    broken, ensure_runnable, eval_file::is_eval_file, load_config, unusable, watched,
+    written::Written,
+};
 use crate::{args::BundleArgs, exit, render, signals};
 
 /// Writes everything that a machine needs to run the evaluators of a configuration.
 pub(super) fn bundle(args: &BundleArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
     Written("bundle").refuse_inputs([&args.output], &[&args.config])?;
+    if is_eval_file(&args.config) {
+        return Err(unusable(format!(
+            "{} is an eval file, and these are not bundled: its targets run elsewhere; name a configuration with `evaluators`",
+            args.config.display()
+        )));
+    }
     let config = load_config(Some(&args.config), &runner)?;
     ensure_runnable(&config, verbose)?;
     runner.locked = args.locked;

@@ -14,6 +14,13 @@ use crate::{args::UpdateArgs, exit, render, render::Columns};
 /// Fetches remote evaluators again and reports the changes.
 pub(super) fn update(args: UpdateArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let file = discovery::configuration(args.config, args.no_config)?;
+    if let Some(file) = file.as_ref().filter(|file| evaluator_bundle::is_bundle(file)) {
+        return Err(unusable(format!(
+            "{} is in a bundle, whose evaluators stay as they are; run `evaluator update` where the bundle was made, and make it \
+             again",
+            file.display()
+        )));
+    }
     let config = file.map(|file| runner.load_config(&file)).transpose();
     let config = config.map_err(unusable_config)?;
     let wanted = match &config {

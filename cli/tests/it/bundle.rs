@@ -153,6 +153,16 @@ fn a_bundle_has_what_the_configuration_names_in_the_same_bytes_each_time() {
 }
 
 #[test]
+fn a_bundle_does_not_have_the_archive_that_it_replaces() {
+    let directory = projects();
+    directory.file("checks/b.tar.gz", "an earlier one");
+    let args = ["bundle", "-c", "checks/c.yaml", "-o", "checks/b.tar.gz", "--include", "checks"];
+    directory.evaluator(&args).exits(0);
+    let names = names(&directory.join("checks/b.tar.gz"));
+    assert!(names.contains("c.yaml") && !names.contains("b.tar.gz"), "{names:?}");
+}
+
+#[test]
 fn what_cannot_be_in_a_bundle_is_named_and_nothing_is_written() {
     let directory = projects();
     directory.script("outside", SCRIPT);
@@ -208,6 +218,21 @@ fn what_cannot_be_in_a_bundle_is_named_and_nothing_is_written() {
     directory.file("checks/c.yaml", metrics);
     let ran = bundle(&directory, &[]).exits(2);
     assert!(ran.stderr.contains("`a`: metrics of libraries (autoevals)"), "{}", ran.stderr);
+    directory.file(
+        "checks/c.yaml",
+        "evaluators:\n- {name: a, type: remote, source: local, ref: a.py}\n",
+    );
+    bundle(&directory, &[]).exits(2).says("`a`: evaluators of the source `local` are not bundled");
+    directory.script("checks/model", "cat");
+    let judge = "judge: {model: \"command:model\"}\nevaluators:\n- {name: a, type: llm_judge, criteria: Kind.}\n";
+    directory.file("checks/c.yaml", judge);
+    bundle(&directory, &[]).exits(2).says("`a`: its model is the program `command:model`");
+    directory.file(
+        "checks/c.yaml",
+        "tests:\n- {id: a, input: hi, assertions: [{type: contains, value: x}]}\n",
+    );
+    bundle(&directory, &[]).exits(2).says("c.yaml is an eval file, and these are not bundled");
+    assert!(!directory.join("b.tar.gz").exists());
     // The name decides whether Spark unpacks it.
     let ran = directory.evaluator(&["bundle", "-c", "checks/c.yaml", "-o", "b.tar.zst"]).exits(2);
     assert!(ran.stderr.contains("must end with .tar.gz"), "{}", ran.stderr);
@@ -350,6 +375,9 @@ fn a_fetched_evaluator_is_there_with_its_pin() {
     let there = pipe(command, &[line(1)]).exits(0);
     assert_eq!(scores(&there.stdout), [("polite".to_owned(), json!(1.0))]);
     assert_eq!(records(&home.stdout)[0]["plan"], records(&there.stdout)[0]["plan"]);
+    // What it has is fixed.
+    let ran = other.evaluator(&["update", "checks/eval_config.yaml"]).exits(2);
+    assert!(ran.stderr.contains("`evaluator update` where the bundle was made"), "{}", ran.stderr);
     // An edit is not the content of the pin, and what is not there is not fetched, though the source has it.
     place.server.file("evaluators/polite/polite.py", text);
     let fetched = "checks/bundle-files/evaluators/github/evaluators/polite/polite.py";

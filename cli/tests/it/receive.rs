@@ -7,7 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use flate2::{Compression, write::GzEncoder};
+use flate2::{
+    Compression,
+    write::{GzEncoder, ZlibEncoder},
+};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -304,7 +307,13 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
         encoder.write_all(text).unwrap();
         encoder.finish().unwrap()
     };
+    let deflate = |text: &[u8]| {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    };
     let large = gzip(&vec![b' '; 2 << 20]);
+    let deflated = deflate(&vec![b' '; 2 << 20]);
     let gzipped = "Content-Encoding: gzip";
     for (path, headers, body, status, says) in [
         ("/v1/traces", &[JSON][..], &b"{"[..], 400, "not an OTLP request for traces"),
@@ -323,7 +332,20 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
             413,
             "larger than the limit of 1048576 bytes",
         ),
-        ("/v1/traces", &[JSON, "Content-Encoding: br"], good.as_bytes(), 415, "only gzip"),
+        (
+            "/v1/traces",
+            &[JSON, "Content-Encoding: br"],
+            good.as_bytes(),
+            415,
+            "only gzip and deflate",
+        ),
+        (
+            "/v1/traces",
+            &[JSON, "Content-Encoding: deflate"],
+            &deflated,
+            413,
+            "larger than the limit",
+        ),
         (
             "/v1/traces",
             &["Content-Type: text/plain"],
@@ -351,9 +373,43 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
     let body = gzip(document(&[nameless, span(1, 1, None)]).as_bytes());
     let answer = server.send("/v1/traces", &[JSON, gzipped], &body).is(200).json();
     assert_eq!(answer["partialSuccess"]["rejectedSpans"], "1");
-    wait_until_asked(&directory, 1);
+    let body = deflate(document(&[span(2, 1, None)]).as_bytes());
+    server.send("/v1/traces", &[JSON, "Content-Encoding: deflate"], &body).is(200);
+    // A span of protobuf without ids: one is rejected, with a reason, in the form of the request.
+    let answer = server.send("/v1/traces", &[PROTOBUF], b"\x0a\x04\x12\x02\x12\0").is(200);
+    let reason = "a trace id has 32 hexadecimal digits, a span id 16, and neither is zero";
+    let length = char::from(u8::try_from(reason.len()).unwrap());
+    let message = format!("\x08\x01\x12{length}{reason}");
+    let length = char::from(u8::try_from(message.len()).unwrap());
+    assert_eq!(answer.body, format!("\x0a{length}{message}"));
+    // An error of Google's form.
+    let answer = server.send("/v1/traces", &[PROTOBUF], b"\x0a").is(400);
+    assert!(answer.body.starts_with("\x08\x03\x12"), "{:?}", answer.body);
+    wait_until_asked(&directory, 2);
     stop(&mut server);
-    assert_eq!(judged(&directory), ids([1]));
+    assert_eq!(judged(&directory), ids([1, 2]));
+}
+
+#[test]
+fn slow_clients_leave_room_for_others() {
+    let directory = directory();
+    let server = start(&directory, &[]);
+    let slow = |_| {
+        let mut stream = server.connect();
+        let head =
+            "POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+        write!(stream, "{head}Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n").unwrap();
+        stream
+    };
+    let mut clients: Vec<_> = (0..16).map(slow).collect();
+    for stream in &mut clients {
+        // The server asks for the body when it has room for it.
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(str::from_utf8(&answer), Ok("HTTP/1.1 100"));
+    }
+    post(&server, &[span(1, 1, None)]).is(200);
+    drop(clients);
 }
 
 #[test]
