@@ -57,31 +57,27 @@ struct Placed {
 }
 
 impl Lines {
-    /// Sorts the spans of a request by trace. `undecoded` are the reasons why others cannot be decoded; `by_session` says whether the
-    /// names of sessions are read.
+    /// Sorts the spans of a request by trace. `by_session` says whether the names of sessions are read.
     ///
     /// # Errors
     ///
     /// A span is not one of OTLP.
-    pub(crate) fn of(
-        (mut resources, undecoded): (Vec<OfResource>, Vec<String>),
-        by_session: bool,
-    ) -> Result<Self, String> {
-        let mut all = Self {
-            rejected: undecoded.len(),
-            reason: undecoded.into_iter().next(),
-            ..Self::default()
-        };
+    pub(crate) fn of(mut resources: Vec<OfResource>, by_session: bool) -> Result<Self, String> {
+        let mut all = Self::default();
         let mut traces = IndexMap::<TraceId, Vec<Placed>>::new();
         for (resource, of_resource) in resources.iter_mut().enumerate() {
             for (scope, of_scope) in of_resource.scopes.iter_mut().enumerate() {
                 for text in mem::take(&mut of_scope.spans) {
-                    match identify(&text)? {
-                        Some((trace, is_root)) => {
+                    let identified = match &text {
+                        Ok(text) => identify(text)?.ok_or_else(|| IDS.to_owned()),
+                        Err(error) => Err(format!("the span cannot be decoded: {error}")),
+                    };
+                    match (identified, text) {
+                        (Ok((trace, is_root)), Ok(text)) => {
                             let spans = traces.entry(trace).or_default();
                             spans.push(Placed { resource, scope, is_root, text });
                         }
-                        None => all.reject(IDS.to_owned()),
+                        (Err(reason), _) | (_, Err(reason)) => all.reject(reason),
                     }
                 }
             }
@@ -204,7 +200,7 @@ mod tests {
     use crate::otlp::{from_json, from_protobuf, hex};
 
     fn try_lines(request: &Value) -> Result<Lines, String> {
-        Lines::of((from_json(request.to_string().as_bytes())?, Vec::new()), true)
+        Lines::of(from_json(request.to_string().as_bytes())?, true)
     }
 
     fn lines(request: &Value) -> (Vec<(String, bool, Value)>, usize) {
@@ -328,8 +324,7 @@ mod tests {
         let members = json!({"unknown": [18446744073709551616_u128.to_string(), "a\nb"], "status": null, "attributes": null});
         let request = one_span(&members);
         let pretty = serde_json::to_string_pretty(&request).unwrap();
-        let Lines { lines, .. } =
-            Lines::of((from_json(pretty.as_bytes()).unwrap(), Vec::new()), false).unwrap();
+        let Lines { lines, .. } = Lines::of(from_json(pretty.as_bytes()).unwrap(), false).unwrap();
         assert!(!lines[0].text.contains(&b'\n'));
         assert_eq!(serde_json::from_slice::<Value>(&lines[0].text).unwrap(), request);
         assert_eq!(lines[0].session, None);
@@ -356,7 +351,7 @@ mod tests {
                 r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#,
                 spans.join(",")
             );
-            Lines::of((from_json(text.as_bytes()).unwrap(), Vec::new()), false).unwrap()
+            Lines::of(from_json(text.as_bytes()).unwrap(), false).unwrap()
         };
         let found = request(&[deep(1, 20), deep(2, 10_000), deep(3, 0)]);
         assert_eq!((found.lines.len(), found.rejected), (1, 1));
@@ -405,7 +400,7 @@ mod tests {
             text.contains("{\"stringValue\":\"text\"}") && text.contains("0101010101010101"),
             "{text}"
         );
-        assert!(found.reason.unwrap().contains("nested too deep"), "{text}");
+        assert!(found.reason.unwrap().contains("recursion limit"), "{text}");
     }
 
     #[test]

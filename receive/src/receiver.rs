@@ -70,8 +70,7 @@ impl Receiver {
     /// The file cannot be used.
     pub fn open(path: &Path, rules: Rules) -> Result<Self, FileError> {
         let read = |text: &str| {
-            let read =
-                Lines::of((otlp::from_json(text.as_bytes())?, Vec::new()), rules.by_session)?;
+            let read = Lines::of(otlp::from_json(text.as_bytes())?, rules.by_session)?;
             read.reason.map_or(Ok(read.lines), Err)
         };
         let (file, cut_off) = TraceFile::open(path, Conversations::new(rules), &read)?;

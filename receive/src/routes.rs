@@ -12,13 +12,13 @@ use axum::{
 };
 use evaluator_serve::{Fault, Settings, admit, read_encoded_body};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use serde_json::{Value, json};
+use prost::Message;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{
     file::{Refused, TraceFile},
     lines::Lines,
-    otlp::{self, OfResource, numbered, push_bytes},
+    otlp::{self, OfResource, PartialSuccess, RpcStatus},
 };
 
 /// Requests of the largest size that may be in memory at the same time, and those that are decoded at the same time.
@@ -134,31 +134,20 @@ impl Format {
         }
     }
 
-    fn answer(self, status: StatusCode, json: &Value, protobuf: Vec<u8>) -> Response {
+    fn answer(self, status: StatusCode, message: &(impl Message + serde::Serialize)) -> Response {
         let (content_type, body) = match self {
-            Self::Json => ("application/json", json.to_string().into_bytes()),
-            Self::Protobuf => ("application/x-protobuf", protobuf),
+            // The messages have no maps and no floats, so there is always JSON of them.
+            Self::Json => ("application/json", serde_json::to_vec(message).unwrap_or_default()),
+            Self::Protobuf => ("application/x-protobuf", message.encode_to_vec()),
         };
         (status, [(header::CONTENT_TYPE, content_type)], body).into_response()
-    }
-
-    /// Returns the answer to a request that was accepted, but for some spans.
-    fn accept(self, rejected: Option<(usize, String)>) -> Response {
-        let Some((spans, reason)) = rejected else {
-            return self.answer(StatusCode::OK, &json!({}), Vec::new());
-        };
-        let partial = json!({"rejectedSpans": spans.to_string(), "errorMessage": reason});
-        let mut message = Vec::new();
-        push_bytes(&mut message, 1, &numbered(spans as u64, &reason));
-        self.answer(StatusCode::OK, &json!({"partialSuccess": partial}), message)
     }
 
     /// Returns the answer to a request that is not accepted.
     fn refuse(self, status: StatusCode, message: String) -> Response {
         // INVALID_ARGUMENT, UNAVAILABLE; the status of HTTP decides.
         let code = if status == StatusCode::SERVICE_UNAVAILABLE { 14 } else { 3 };
-        let json = json!({"code": code, "message": message});
-        let mut response = self.answer(status, &json, numbered(code, &message));
+        let mut response = self.answer(status, &RpcStatus { code, message });
         let headers = response.headers_mut();
         match status {
             // Python's exporter drops what is answered by 429, and sends again what is answered by 503.
@@ -174,10 +163,9 @@ impl Format {
         response
     }
 
-    /// Returns the spans of a body, and why others cannot be decoded.
-    fn decode(self, body: &[u8]) -> Result<(Vec<OfResource>, Vec<String>), String> {
+    fn decode(self, body: &[u8]) -> Result<Vec<OfResource>, String> {
         match self {
-            Self::Json => Ok((otlp::from_json(body)?, Vec::new())),
+            Self::Json => otlp::from_json(body),
             Self::Protobuf => otlp::from_protobuf(body),
         }
     }
@@ -199,11 +187,12 @@ async fn traces(State(app): State<Arc<App>>, request: Request) -> Response {
         return fault.refuse(request).await;
     };
     match accept(&app, format, request).await {
-        Ok(rejected) => {
-            if let Some((spans, reason)) = &rejected {
-                (app.on_remark)(Remark::Rejected(*spans, reason.clone()));
-            }
-            format.accept(rejected)
+        Ok(None) => format.answer(StatusCode::OK, &otlp::Response { partial_success: None }),
+        Ok(Some((rejected, error_message))) => {
+            (app.on_remark)(Remark::Rejected(rejected, error_message.clone()));
+            let rejected_spans = i64::try_from(rejected).unwrap_or(i64::MAX);
+            let partial_success = Some(PartialSuccess { rejected_spans, error_message });
+            format.answer(StatusCode::OK, &otlp::Response { partial_success })
         }
         Err((status, message)) => {
             (app.on_remark)(Remark::Refused(status.as_u16(), message.clone()));

@@ -305,9 +305,8 @@ mod tests {
         let mut conversation = ConversationReport::new("t".into());
         conversation.turns = 2;
         conversation.evaluations = vec![evaluation];
-        let mut events = EventContext::default();
-        events.turns = vec![turn(1), turn(2)];
-        conversation.events = Some(events);
+        let turns = vec![turn(1), turn(2)];
+        conversation.events = Some(EventContext { turns, ..EventContext::default() });
         let mut report = Report::default();
         report.conversations = vec![conversation].into();
         let mut config = Config::default();

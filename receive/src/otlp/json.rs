@@ -1,12 +1,14 @@
-//! Objects whose members stay as they were written.
+//! Objects whose members stay as they were written, and values whose JSON is not that of serde: 64-bit integers are text, ids are
+//! hexadecimal, bytes are base64, and some numbers are names.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    fmt,
+    fmt::{self, Display},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{
-    Deserialize, Deserializer, Serialize,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeOwned, Error, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
@@ -25,10 +27,21 @@ impl Members {
         self.0.contains_key(key)
     }
 
+    /// Sets a member; not one that has its default.
+    pub(crate) fn insert<T: Serialize + Default + PartialEq>(
+        &mut self,
+        key: &str,
+        value: &T,
+    ) -> Result<(), String> {
+        if !is_default(value) {
+            self.0.insert(key.to_owned(), raw(value)?);
+        }
+        Ok(())
+    }
+
     /// Sets a list.
     pub(crate) fn insert_list(&mut self, key: &str, list: &[impl Serialize]) -> Result<(), String> {
-        let list = serde_json::value::to_raw_value(list).map_err(|error| error.to_string())?;
-        self.0.insert(key.to_owned(), list);
+        self.0.insert(key.to_owned(), raw(&list)?);
         Ok(())
     }
 
@@ -82,8 +95,46 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
+/// Returns a value as JSON.
+pub(super) fn raw(value: &impl Serialize) -> Result<Box<RawValue>, String> {
+    serde_json::value::to_raw_value(value).map_err(|error| error.to_string())
+}
+
+/// Returns true if a field is left out.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Returns bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Writes an integer of 64 bits, as text.
+pub(super) fn number<T: Display, S: Serializer>(
+    number: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
+}
+
+/// Writes a float; those that JSON does not have are text.
+pub(super) fn double<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match *number {
+        number if number.is_finite() => serializer.serialize_f64(number),
+        number if number.is_nan() => serializer.serialize_str("NaN"),
+        number if number > 0.0 => serializer.serialize_str("Infinity"),
+        _ => serializer.serialize_str("-Infinity"),
+    }
+}
+
+/// Writes an id, in hexadecimal.
+pub(super) fn id<S: Serializer>(id: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&hex(id))
+}
+
+/// Writes bytes, in base64.
+pub(super) fn base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(bytes))
 }
