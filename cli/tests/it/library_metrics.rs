@@ -54,6 +54,18 @@ class Skips(Scorer):
         return Score(None)
 
 
+class Careless(Scorer):
+    used = 0
+
+    def _run_eval_sync(self, output, **kwargs):
+        self.used += 1
+        found = sys.stdin.read() or os.getcwd() == "/" or self.used > 1
+        os.fork()
+        os.chdir("/")
+        sys.stdout.close()
+        return Score(0.0 if found else 1.0)
+
+
 class Unfinished(Scorer, ABC):
     @abstractmethod
     def parse(self):
@@ -556,8 +568,19 @@ fn a_library_is_imported_once_for_all_conversations() {
     let Some(directory) = with_libraries() else { return };
     // Once by the question about the entry, and once for all evaluations.
     assert_eq!(imports(&directory, "autoevals", "autoevals:Works"), 2);
-    // A fork would lose the thread of this one, so it runs in a worker.
+    // This one starts a thread.
     assert_eq!(imports(&directory, "openevals", "openevals:exact_match"), 2);
+}
+
+#[test]
+fn a_metric_finds_nothing_that_another_conversation_left() {
+    let Some(directory) = with_libraries() else { return };
+    directory.file("c.yaml", format!("evaluators:\n{}", metric("Careless")));
+    let trace = trace("i11_five_traces_plain");
+    let ran = run(&directory, &["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
+    let all: Vec<String> = (0..5).flat_map(|index| ran.evaluations(index)).collect();
+    assert_eq!(all, ["careless PASSED"; 5], "{}", ran.stderr);
+    ran.exits(0);
 }
 
 #[test]

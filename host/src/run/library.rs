@@ -30,8 +30,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(super) enum Examined {
     /// The metric can be called.
     Works {
-        /// Whether the imports have started threads, which no fork would have.
-        has_threads: bool,
         /// Installed version of the library, if it is a package.
         version: Option<String>,
         /// Parts of a conversation that the metric needs.
@@ -218,8 +216,7 @@ fn answer(line: &str) -> Option<Examined> {
         return Some(Examined::Mistake(mistake));
     }
     let needs = answer.get("needs")?.as_array()?.iter().filter_map(text).collect();
-    let has_threads = !matches!(answer.get("threads"), Some(Value::Int(0)));
-    Some(Examined::Works { has_threads, version: answer.get("version").and_then(text), needs })
+    Some(Examined::Works { version: answer.get("version").and_then(text), needs })
 }
 
 /// A metric that an installed library has.
@@ -302,26 +299,19 @@ fn apply(plan: &mut Plan, index: usize, examined: Examined, mistakes: &mut Vec<S
             mistakes.push(format!("`{}`: {reason}", evaluator.name));
             evaluator.work = broken(reason);
         }
-        Examined::Works { has_threads, version, .. } => {
+        Examined::Works { version, .. } => {
             let metric = program.library.as_deref();
             let warning = metric.and_then(|metric| untried(metric, version.as_deref()));
             plan.warnings.extend(warning.map(|text| format!("{}: {text}", evaluator.name)));
-            // Clients of models are imported and made at the first call, which each fork would do again.
-            let asks = program.target.is_some();
-            match program.reuse {
-                Reuse::Fork(_) if !has_threads && !asks => program.worker = None,
-                // Its worker needs no fork, and answers `--describe` only after the imports.
-                _ if program.worker.is_some() => {
-                    program.reuse = Reuse::None;
-                    let mut description = Description::new("evaluator", env!("CARGO_PKG_VERSION"));
-                    description.capabilities.push(Capability::Stream);
-                    if asks {
-                        let targets = [Capability::Numbered, Capability::Target];
-                        description.capabilities.extend(targets);
-                    }
-                    program.description = Some(description);
+            // It answers `--describe` only after the imports.
+            if program.worker.is_some() {
+                program.reuse = Reuse::None;
+                let mut description = Description::new("evaluator", env!("CARGO_PKG_VERSION"));
+                description.capabilities.extend([Capability::Stream, Capability::Numbered]);
+                if program.target.is_some() {
+                    description.capabilities.push(Capability::Target);
                 }
-                _ => {}
+                program.description = Some(description);
             }
         }
     }

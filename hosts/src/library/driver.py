@@ -262,26 +262,20 @@ def made(name, make):
         raise Mistake("`%s` refuses its arguments: %s: %s" % (name, type(problem).__name__, problem))
 
 
-LOADED = {}
-
-
 def loaded(config, examines=False):
-    """Returns the metric of an entry, made once in this process."""
-    key = json.dumps(config, sort_keys=True)
-    if key not in LOADED:
-        name = config["metric"]
-        # Some metrics make a client that they never use, and which insists on a key.
-        if not os.environ.get("OPENAI_API_KEY"):
-            os.environ["OPENAI_API_KEY"] = "none"
-        target = find(name)
-        arguments = check_arguments(name, parameters(target), dict(config.get("args") or {}))
-        if asks_model(target, arguments):
-            if not config.get("models"):
-                raise Mistake("`%s` asks a model, and its entry offers none: add `models`" % name)
-            if not examines and not os.environ.get("OPENAI_BASE_URL"):
-                raise Broken("the metric asks a model, and no server for it is offered (OPENAI_BASE_URL is not set)")
-        LOADED[key] = load(name, target, arguments)
-    return LOADED[key]
+    """Returns a new metric of an entry: a metric may keep what it found in an earlier conversation."""
+    name = config["metric"]
+    # Some metrics make a client that they never use, and which insists on a key.
+    if not os.environ.get("OPENAI_API_KEY"):
+        os.environ["OPENAI_API_KEY"] = "none"
+    target = find(name)
+    arguments = check_arguments(name, parameters(target), dict(config.get("args") or {}))
+    if asks_model(target, arguments):
+        if not config.get("models"):
+            raise Mistake("`%s` asks a model, and its entry offers none: add `models`" % name)
+        if not examines and not os.environ.get("OPENAI_BASE_URL"):
+            raise Broken("the metric asks a model, and no server for it is offered (OPENAI_BASE_URL is not set)")
+    return load(name, target, arguments)
 
 
 def measured(metric, conversation):
@@ -332,6 +326,7 @@ def error(kind, message):
 
 def answer(document):
     """Returns the answer to a document. Every way to fail is an error of the evaluator."""
+    process = os.getpid()
     try:
         config = document["config"]
         return measured(loaded(config), Conversation(document, config))
@@ -346,6 +341,10 @@ def answer(document):
         traceback.print_exc()
         kind = type(problem).__name__
         return error("metric", "the metric raised %s: %s" % (kind, problem) if str(problem) else "the metric raised %s" % kind)
+    finally:
+        # A process that the metric has forked gives no second answer.
+        if os.getpid() != process:
+            os._exit(0)
 
 
 def version_of(package):
@@ -357,17 +356,8 @@ def version_of(package):
         return None
 
 
-def threads():
-    """Returns the number of threads besides this one that the imports have started."""
-    try:
-        return len(os.listdir("/proc/self/task")) - 1
-    except OSError:
-        return len(sys._current_frames()) - 1
-
-
-def examined(document, started):
-    """Returns what the host has to know about an entry before it evaluates. `started`: threads of the imports, before a metric
-    was made, which may start threads of its own in each process."""
+def examined(document):
+    """Returns what the host has to know about an entry before it evaluates."""
     config = document["config"]
     try:
         metric = loaded(config, examines=True)
@@ -379,7 +369,7 @@ def examined(document, started):
         traceback.print_exc()
         return {"mistake": "`%s` cannot be made: %s: %s" % (config["metric"], type(problem).__name__, problem)}
     needs = [PARTS[need][0] for need in metric.needs]
-    return {"threads": started, "needs": needs, "version": version_of(PACKAGE)}
+    return {"needs": needs, "version": version_of(PACKAGE)}
 
 
 def listed():
@@ -421,8 +411,6 @@ class Offered:
             for url, token, path in ACCESS:
                 values = {url: self.url + path, token: self.token}
                 os.environ.update({name: value for name, value in values.items() if name in self.names})
-        # A metric may keep what a model said about an earlier conversation.
-        LOADED.clear()
 
 
 def inherits(access, token):
@@ -458,10 +446,13 @@ def share_certificates():
     ssl.create_default_context = create_default_context
 
 
-def stream(answers):
-    """Answers each line. A line may have a number, and before it a line with the address and the token of its models."""
-    offered = Offered()
-    for line in sys.stdin.buffer:
+def stream(documents, answers):
+    """Answers each line. A line may have a number, and before it a line with the address and the token of its models.
+
+    Ends early if a metric has changed what the next one would find; the host then starts another process.
+    """
+    offered, directory = Offered(), os.getcwd()
+    for line in documents:
         mark, _, rest = line.partition(b" ")
         if mark.startswith(b"\x1e"):
             offered.take(json.loads(rest))
@@ -470,10 +461,32 @@ def stream(answers):
         if number:
             os.write(2, b"\x1e" + mark + b"\n")
         reply = json.dumps(answer(json.loads(rest if number else line)), allow_nan=False)
-        for printed in (sys.stdout, sys.stderr):
-            printed.flush()
+        flush()
         answers.write(number + reply + "\n")
         answers.flush()
+        if not is_unchanged(directory):
+            break
+
+
+def is_unchanged(directory):
+    """Returns true if this process has its working directory and its outputs."""
+    try:
+        for standard in (1, 2):
+            os.fstat(standard)
+        return os.getcwd() == directory and len(open_streams()) == 2
+    except OSError:
+        # A descriptor is closed, or the working directory is deleted.
+        return False
+
+
+def open_streams():
+    return [stream for stream in (sys.stdout, sys.stderr) if stream and not stream.closed]
+
+
+def flush():
+    """Passes on what was printed before the answer."""
+    for stream in open_streams():
+        stream.flush()
 
 
 def leave():
@@ -483,15 +496,15 @@ def leave():
     """
     threading._shutdown()
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    flush()
     os._exit(0)
 
 
 def main():
-    # What the library prints is not an answer.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # What the library prints is not an answer, and what it reads is not a document.
+    documents, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     form = sys.argv[1] if len(sys.argv) > 1 else ""
 
     def say(reply):
@@ -504,15 +517,15 @@ def main():
     elif form == "--list":
         say(listed())
     elif form == "--stream":
-        stream(answers)
+        stream(documents, answers)
+        leave()
     elif form == "--examine":
-        started = threads()
-        for line in sys.stdin.buffer:
-            say(examined(json.loads(line), started))
+        for line in documents:
+            say(examined(json.loads(line)))
         # What the library does when it exits is not asked here.
         os._exit(0)
     else:
-        say(answer(json.loads(sys.stdin.buffer.read())))
+        say(answer(json.loads(documents.read())))
         leave()
 
 

@@ -85,8 +85,7 @@ pub static LIBRARIES: &[Library] = &[
         name: "phoenix",
         package: "arize-phoenix-evals",
         modules: &["phoenix.evals.metrics", "phoenix.evals"],
-        // With a thread of its linear algebra, which these metrics do not need, it could not be forked.
-        variables: &[("OPENBLAS_NUM_THREADS", "1")],
+        variables: &[],
         adapter: include_str!("phoenix.py"),
     },
     Library {
