@@ -37,11 +37,7 @@ impl<F: Fn(&Request) -> Result<Reply, ModelError> + Send + Sync> ProxiedModel fo
     }
 
     fn ask(&self, request: Request, _limit: Duration) -> Result<Answer, ModelError> {
-        (self.1)(&request).map(|reply| {
-            let mut answer = Answer::default();
-            answer.reply = reply;
-            answer
-        })
+        (self.1)(&request).map(|reply| Answer { reply, ..Answer::default() })
     }
 }
 
