@@ -44,14 +44,14 @@ pub(crate) fn write(
     cases: &Cases,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Words { verdict, sentence, .. } = words;
+    let Words { verdict, sentence, headline, .. } = words;
     let gates = report.decide_gates()?;
     let gates: Vec<Value> = gates.iter().map(decided).collect();
     let head = json!({
         "version": 1,
         "verdict": verdict,
         "sentence": sentence,
-        "headline": headline(verdict, sentence),
+        "headline": headline,
         "shares": shares(&rows.evaluators),
         "problems": problems(report),
         "notes": cases.notes(report),
@@ -81,23 +81,6 @@ fn decided(gate: &GateResult) -> Value {
         (None, _) => "the whole interval is below the limit".into(),
     };
     value
-}
-
-/// Divides a sentence into what decided the run, and the rest.
-fn headline<'s>(verdict: &str, sentence: &'s str) -> [&'s str; 2] {
-    let is_count = |(at, _): &(usize, &str)| {
-        let digits = |c: char| c.is_ascii_digit();
-        sentence[at + 2..].trim_start_matches(digits).starts_with(" passed, ")
-    };
-    let Some((at, _)) = sentence.match_indices("; ").find(is_count) else { return [sentence, ""] };
-    let (gates, counts) = (&sentence[..at], &sentence[at + 2..]);
-    // Evaluations without a gate, or errors, may have decided.
-    let names = gates.find(" (").unwrap_or(gates.len());
-    match verdict {
-        "FAILED" if !gates[..names].contains(" fail") => [counts, gates],
-        "ERROR" => [counts, gates],
-        _ => [gates, counts],
-    }
 }
 
 /// Returns the number of evaluations of each outcome that there is.
@@ -341,23 +324,4 @@ fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
         push(&mut column, &rounded(shortfall + failed + sum.min(0.99), 4));
     }
     write!(out, ",\n\"badness\":[{column}]}}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_decided_the_run_comes_first() {
-        let of = |verdict, gates: &str| {
-            let sentence = format!("{gates}; 9 passed, 1 failed");
-            headline(verdict, &sentence).map(|it| it == gates)
-        };
-        assert_eq!(of("FAILED", "1 gate passes, 2 fail (a, b)"), [true, false]);
-        // An evaluator without a gate failed.
-        assert_eq!(of("FAILED", "1 gate undecided (x fails: 9 cases)"), [false, true]);
-        assert_eq!(of("ERROR", "1 gate fails (a)"), [false, true]);
-        assert_eq!(of("INCONCLUSIVE", "1 gate undecided (a; b)"), [true, false]);
-        assert_eq!(headline("PASSED", "9 passed, 1 failed"), ["9 passed, 1 failed", ""]);
-    }
 }

@@ -10,6 +10,8 @@ pub struct Words<'w> {
     pub verdict: &'w str,
     /// What the verdict rests on, in a sentence.
     pub sentence: &'w str,
+    /// Its parts: what decided the verdict, and the rest, which may be empty.
+    pub headline: [&'w str; 2],
     /// Names of the columns of the table without JavaScript.
     pub columns: &'w [&'w str],
     /// Rows of that table.

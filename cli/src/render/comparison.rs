@@ -101,9 +101,10 @@ pub(crate) fn comparison_html(
     said: Vec<String>,
     is_broken: bool,
 ) -> io::Result<String> {
-    let sentence = outcome(comparison, is_broken);
+    let text = outcome(comparison, is_broken);
+    let sentence = text.split_once(": ").unwrap_or(("ERROR", &text));
     let rows = comparison.evaluators.iter().map(cells).map(Vec::from).collect();
-    let words = words(new, &sentence, &COLUMNS, rows);
+    let words = words(new, sentence, &COLUMNS, rows);
     let words = Words { comparison: Some(comparison), base: Some(base), said, ..words };
     page(|out| evaluator_html::write(new, words, out))
 }

@@ -167,10 +167,39 @@ pub(super) fn grouping(report: &Report) -> Option<GroupedBy> {
     report.grouping.filter(|grouping| grouping.is_by_conversation())
 }
 
+/// The outcome of a run in words.
+pub(super) struct Outcome {
+    /// The outcome in a word, in capital letters.
+    pub(super) word: &'static str,
+    /// What gates and the comparison with a baseline decide; empty without them.
+    pub(super) decisions: String,
+    /// All counts, and the facts that decide the outcome.
+    pub(super) counts: String,
+    /// Whether the counts decided the outcome, and not gates or the comparison.
+    pub(super) by_counts: bool,
+}
+
+impl Outcome {
+    /// Returns what the outcome rests on.
+    pub(super) fn facts(&self) -> String {
+        match &*self.decisions {
+            "" => self.counts.clone(),
+            decisions => format!("{decisions}; {}", self.counts),
+        }
+    }
+}
+
 /// Returns the outcome in a word, and the counts.
 pub(crate) fn sentence(report: &Report) -> String {
+    let outcome = outcome(report);
+    format!("{}: {}", outcome.word, outcome.facts())
+}
+
+/// Returns the outcome of a run in words.
+pub(super) fn outcome(report: &Report) -> Outcome {
     let balance = report.balance();
-    let word = match balance.standing() {
+    let standing = balance.standing();
+    let word = match standing {
         Standing::Failed if balance.fails_as_unevaluated() => "NOTHING EVALUATED",
         Standing::Failed => "FAILED",
         Standing::Inconclusive => "INCONCLUSIVE",
@@ -178,7 +207,16 @@ pub(crate) fn sentence(report: &Report) -> String {
         Standing::Passed => "PASSED",
         _ => "ERROR",
     };
-    format!("{word}: {}{}", decisions(report, &balance), counts(report))
+    let undecided = balance.undecided_gates + balance.undecided_claims;
+    let failed = balance.failed_gates + balance.failed_claims;
+    let by_counts = match standing {
+        Standing::Failed => {
+            failed == 0 && (undecided == 0 || balance.inconclusive != Inconclusive::Fail)
+        }
+        Standing::Passed | Standing::Inconclusive => false,
+        _ => true,
+    };
+    Outcome { word, decisions: decisions(report, &balance), counts: counts(report), by_counts }
 }
 
 /// Returns what gates and the comparison with a baseline decide, and what undecided ones mean.
@@ -194,7 +232,7 @@ fn decisions(report: &Report, balance: &Balance) -> String {
         (_, Inconclusive::Pass) => ", which passes (--inconclusive pass)",
         (_, Inconclusive::Fail) => ", which fails (--inconclusive fail)",
     };
-    format!("{}{policy}; ", parts.join("; "))
+    format!("{}{policy}", parts.join("; "))
 }
 
 /// Returns how many gates pass, fail and are undecided, with the names of the latter.

@@ -370,6 +370,34 @@ fn a_run_that_was_decided_early_has_no_problem() {
 }
 
 #[test]
+fn what_decided_the_run_comes_first_on_its_page() {
+    let directory = directory();
+    directory.script("fine", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.script("low", "cat >/dev/null; echo '{\"score\": 0.25}'");
+    let headline = |more: &[&str], code| {
+        let run = ["run", "all.jsonl", "--evaluator", "fine", "--gate", "fine: mean >= 0.95"];
+        evaluator(&directory, &[&run[..], more, &["-o", "html=a.html"]].concat(), code);
+        [0, 1].map(|part| {
+            page(&directory, "a.html").data["headline"][part].as_str().unwrap().to_owned()
+        })
+    };
+    let parts = |[first, second]: [String; 2], (decided, rest): (&str, &str)| {
+        assert!(first.starts_with(decided) && second.starts_with(rest), "{first}; {second}");
+    };
+    parts(headline(&[], 4), ("1 gate undecided (fine: ", "20 passed, 0 failed"));
+    parts(headline(&["--inconclusive", "fail"], 1), ("1 gate undecided (", "20 passed, "));
+    // An evaluator without a gate.
+    parts(
+        headline(&["--evaluator", "low"], 1),
+        ("20 passed, 20 failed", "1 gate undecided (fine: "),
+    );
+    parts(
+        headline(&["--evaluator", "picky"], 3),
+        ("38 passed, 1 failed, 1 err", "1 gate undecided ("),
+    );
+}
+
+#[test]
 fn runs_without_conversations_and_with_errors_only_have_pages() {
     let directory = directory();
     directory.file("empty.jsonl", "");
