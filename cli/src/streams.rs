@@ -11,10 +11,23 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::{exit, render, signals};
 
-/// Returns an error if stdout was closed when the program started. The standard library opens `/dev/null` in its place, so
-/// that no write to it ever fails.
+/// Returns an error if stdin was closed, or not open for reading, when the program started. The standard library makes an empty
+/// input of it, which hides that the input is lost.
+pub(crate) fn check_stdin() -> io::Result<()> {
+    if os::stdin_is_unusable() {
+        let hint = "it is closed or not open for reading; `</dev/null` is an empty input";
+        return Err(io::Error::other(hint));
+    }
+    Ok(())
+}
+
+/// Returns an error if stdout was closed, or not open for writing, when the program started. The standard library drops what is
+/// written to it.
 pub(crate) fn check_stdout() -> io::Result<()> {
-    if os::stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
+    if os::stdout_is_unusable() {
+        return Err(io::Error::other("it is closed or not open for writing"));
+    }
+    Ok(())
 }
 
 /// Ends this program and all that it started as soon as the reader of stdout is gone. Without that, a program that waits for

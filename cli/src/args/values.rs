@@ -13,6 +13,8 @@ use clap::{
 };
 use evaluator_host::files::check_destination;
 
+use crate::streams;
+
 /// Parses one of these names, in any case where the argument ignores it. A row has the name, its value and a help text.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     rows: impl IntoIterator<Item = (&'static str, T, &'static str)>,
@@ -78,7 +80,10 @@ pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
 /// A trace file, a directory of trace files, or `-`.
 pub(super) fn trace_input(text: &str) -> Result<PathBuf, String> {
     match text {
-        "-" => Ok(PathBuf::from(text)),
+        "-" => match streams::check_stdin() {
+            Ok(()) => Ok(PathBuf::from(text)),
+            Err(error) => Err(format!("cannot read stdin: {error}")),
+        },
         pattern if pattern.contains(['*', '?', '[']) => existing(pattern).map_err(|_| {
             "no file matches; shells leave such a pattern as it is, and PowerShell and cmd expand \
              none: name the directory"

@@ -16,6 +16,7 @@ const BUFFER: usize = 256 << 10;
 /// Evaluates the conversation on each line of the standard input, and writes a part of a run file.
 pub(super) fn pipe(args: PipeArgs, verbose: u8, mut runner: Runner) -> Result<u8, u8> {
     streams::check_stdout().map_err(|error| broken(format!("cannot write to stdout: {error}")))?;
+    streams::check_stdin().map_err(|error| unusable(format!("cannot read stdin: {error}")))?;
     let mut config = load_config(Some(&args.config), &runner)?;
     let mut judge = args.judge;
     let judge_model = judge.judge_model.take();

@@ -1,9 +1,12 @@
 //! Parts that the filter form writes, reported together.
 
+use std::io::Write as _;
+
 use evaluator_host::report::{
     ConversationReport, Report,
     run_file::{Digest, Header, RunWriter},
 };
+use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::{
@@ -130,6 +133,32 @@ fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
     broken(&directory, &["d.evalrun", "--expect", "4"], "d.evalrun, line 2 (byte ");
     let more = "; what it recorded is not in the report, send its lines to another filter";
     broken(&directory, &["d.evalrun", "--expect", "4"], more);
+}
+
+#[test]
+fn parts_in_another_encoding_are_named_with_it_and_blank_lines_between_parts_are_nothing() {
+    let (directory, run) = whole(&[]);
+    let part = filtered(&run, &[0, 1], 0);
+    let lines = String::from_utf8(part.clone()).unwrap();
+    let other = String::from_utf8(filtered(&run, &[2], 0)).unwrap();
+    directory.file("other.evalrun", &other);
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(&part).unwrap();
+    let utf_16: Vec<u8> = lines.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (content, encoding) in [
+        (gzip.finish().unwrap(), "compressed with gzip; decompress it"),
+        (zstd::encode_all(&*part, 0).unwrap(), "compressed with zstd; decompress it"),
+        ([b"\xef\xbb\xbf", &*part].concat(), "text that starts with a byte order mark"),
+        ([b"\xff\xfe", &*utf_16].concat(), "UTF-16"),
+    ] {
+        directory.file("part.evalrun", content);
+        let problem = format!("part.evalrun is {encoding}");
+        refused(&directory, &["part.evalrun", "other.evalrun", "--expect", "3"], &problem);
+        refused(&directory, &["part.evalrun", "--expect", "2"], &problem);
+    }
+    directory.file("joined.evalrun", format!("{lines}\n{other}\n"));
+    let ran = directory.evaluator(&["report", "joined.evalrun", "--expect", "3", "-o", "json"]);
+    assert_eq!(ran.json()["partial"], Value::Null, "{}", ran.stderr);
 }
 
 #[test]

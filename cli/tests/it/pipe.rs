@@ -275,6 +275,25 @@ fn nothing_is_prepared_for_an_empty_stream() {
 }
 
 #[test]
+fn a_stream_that_is_closed_or_has_the_wrong_direction_is_not_an_empty_one() {
+    let directory = directory();
+    let sh = |args: &str| directory.sh(&format!("{} {args}", env!("CARGO_BIN_EXE_evaluator")));
+    let pipe = "pipe -c c.yaml --group-by trace";
+    for stdin in ["<&-", "0>file"] {
+        for command in [pipe, "run - -c c.yaml", "inspect -"] {
+            let ran = sh(&format!("{command} {stdin}")).exits(2);
+            assert_eq!(ran.says("cannot read stdin: it is closed or not").stdout, "");
+        }
+    }
+    // An evaluation that does not read stdin needs none.
+    sh("list -s builtin <&-").exits(0);
+    for stdout in [">&-", "1<c.yaml"] {
+        sh(&format!("{pipe} </dev/null {stdout}")).exits(3).says("cannot write to stdout");
+    }
+    sh(&format!("{pipe} </dev/null")).exits(0);
+}
+
+#[test]
 fn nothing_is_written_if_an_evaluator_cannot_be_prepared() {
     let directory = directory();
     directory.file("broken.py", "");

@@ -53,6 +53,7 @@ fn pipes_and_devices_are_refused_at_once() {
         refused(&eval_set, &run);
         refused(&eval_set, &["check", "c.yaml"]);
         refused("", &["judge", "tidy", name]);
+        refused("", &["report", name]);
         let tests = format!("tests: {name}.yaml\n");
         directory.file("suite.eval.yaml", tests);
         refused("", &["check", "suite.eval.yaml"]);

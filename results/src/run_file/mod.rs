@@ -88,6 +88,14 @@ pub enum RunFileError {
         /// The file.
         file: PathBuf,
     },
+    /// It is text in an encoding that is not read.
+    #[error("{} is {encoding}", .file.display())]
+    Encoded {
+        /// The file.
+        file: PathBuf,
+        /// The encoding, and what to do about it.
+        encoding: &'static str,
+    },
     /// It is something else.
     #[error("{} is not a run file and was not changed; name another file", .file.display())]
     Foreign {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    fs::File,
+    fs::{self, File},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io, mem,
     path::Path,
@@ -83,6 +83,14 @@ pub(super) struct Segment {
     pending: BTreeMap<usize, Vec<Span>>,
 }
 
+/// Starts of files that hold text in an encoding that is not read, and what to do about each.
+const ENCODINGS: [(&[u8], &str); 4] = [
+    (b"\x1f\x8b", "compressed with gzip; decompress it (`gunzip`)"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it (`unzstd`)"),
+    (b"\xef\xbb\xbf", "text that starts with a byte order mark; save it as UTF-8 without BOM"),
+    (b"\xff\xfe", "UTF-16, as `>` in Windows PowerShell writes; redirect stdout in `cmd`"),
+];
+
 /// Returns the error of a file that cannot be used.
 pub(super) fn unreadable(file: &Path, error: Unusable) -> RunFileError {
     match error {
@@ -93,12 +101,16 @@ pub(super) fn unreadable(file: &Path, error: Unusable) -> RunFileError {
 
 /// Opens a file, and reads its first line into the buffer. `None` without a whole header.
 fn open(path: &Path, buffer: &mut Vec<u8>) -> Result<Option<(Lines<File>, Header)>, Unusable> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
+    // Opening a pipe would wait for a writer.
+    if !fs::metadata(path)?.is_file() {
         return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
     }
-    let mut lines = Lines::new(file);
-    match lines.next(buffer)? {
+    let mut lines = Lines::new(File::open(path)?);
+    let first = lines.next(buffer)?;
+    if let Some((_, encoding)) = ENCODINGS.iter().find(|(start, _)| buffer.starts_with(start)) {
+        return Err(RunFileError::Encoded { file: path.to_owned(), encoding }.into());
+    }
+    match first {
         Some(first) if lines.end > first.length || !format::may_start(buffer) => {
             let header = file::read_header(path, buffer)?;
             Ok(Some((lines, header)))
@@ -153,6 +165,8 @@ impl Found {
                     each(self, mem::replace(&mut segment, next))?;
                     segment.first_row = self.rows.len();
                 }
+                // `hadoop fs -getmerge -nl` writes one behind each part. A line that is lost is noticed without it.
+                Err(_) if buffer.is_empty() => {}
                 opened => {
                     if let Err(reason) = segment.line(self, opened, lines.number, span, &buffer) {
                         Damage::add(&mut segment.damage, lines.number, span.start, reason);

@@ -8,11 +8,17 @@
 )]
 
 #[cfg(unix)]
-pub(super) use unix::{stdout_is_closed, stdout_was_closed};
+pub(super) use unix::{stdin_is_unusable, stdout_is_closed, stdout_is_unusable};
+
+/// On this system, the standard library treats a missing handle as an empty input.
+#[cfg(not(unix))]
+pub(super) fn stdin_is_unusable() -> bool {
+    false
+}
 
 /// On this system, writes to a missing handle fail.
 #[cfg(not(unix))]
-pub(super) fn stdout_was_closed() -> bool {
+pub(super) fn stdout_is_unusable() -> bool {
     false
 }
 
@@ -34,12 +40,14 @@ mod unix {
         io::Errno,
     };
 
-    static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+    static STDIN_IS_UNUSABLE: AtomicBool = AtomicBool::new(false);
+    static STDOUT_IS_UNUSABLE: AtomicBool = AtomicBool::new(false);
 
-    /// `F_GETFD`, the same number on all systems.
-    const GET_FLAGS: c_int = 1;
-
-    const STDOUT: c_int = 1;
+    // The same numbers on all systems.
+    const GET_MODE: c_int = 3;
+    const MODES: c_int = 3;
+    const READ_ONLY: c_int = 0;
+    const WRITE_ONLY: c_int = 1;
 
     unsafe extern "C" {
         fn fcntl(descriptor: c_int, command: c_int, ...) -> c_int;
@@ -51,13 +59,22 @@ mod unix {
     static BEFORE_MAIN: extern "C" fn() = look;
 
     extern "C" fn look() {
-        // SAFETY: the command takes no argument and changes nothing; a closed descriptor is an error that it returns.
-        let flags = unsafe { fcntl(STDOUT, GET_FLAGS) };
-        STDOUT_WAS_CLOSED.store(flags < 0, Ordering::Relaxed);
+        let is_unusable = |descriptor: c_int, wrong: c_int| {
+            // SAFETY: the command (`F_GETFL`) takes no argument and changes nothing; a closed descriptor is an error that it
+            // returns.
+            let mode = unsafe { fcntl(descriptor, GET_MODE) };
+            mode < 0 || mode & MODES == wrong
+        };
+        STDIN_IS_UNUSABLE.store(is_unusable(0, WRITE_ONLY), Ordering::Relaxed);
+        STDOUT_IS_UNUSABLE.store(is_unusable(1, READ_ONLY), Ordering::Relaxed);
     }
 
-    pub(crate) fn stdout_was_closed() -> bool {
-        STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
+    pub(crate) fn stdin_is_unusable() -> bool {
+        STDIN_IS_UNUSABLE.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stdout_is_unusable() -> bool {
+        STDOUT_IS_UNUSABLE.load(Ordering::Relaxed)
     }
 
     /// Waits until the reader of stdout is gone. Returns false if that cannot be known.
