@@ -19,7 +19,9 @@ pub mod processes;
 pub mod program;
 pub mod recording;
 pub mod server;
+pub mod written;
 
 pub use directory::{TestDirectory, unshared};
 pub use named::Directory;
 pub use program::{Output, finish, has, has_typescript, run};
+pub use written::Written;

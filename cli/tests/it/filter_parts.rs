@@ -6,11 +6,12 @@ use evaluator_host::report::{
     ConversationReport, Report,
     run_file::{Digest, Header, RunWriter},
 };
+use evaluator_test_support::Written;
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::{
-    shards::{Written, broken, filtered, refused, whole},
+    shards::{broken, filtered, refused, whole},
     support::eval_set,
 };
 
@@ -201,7 +202,7 @@ fn halves_of_a_conversation_are_never_joined() {
         change(&mut conversation);
         writer.conversation(0, &conversation);
         assert!(writer.finish(&mut Report::default()).is_none());
-        directory.file(file, out.0.lock().unwrap().clone());
+        directory.file(file, out.bytes());
     };
     part("a.evalrun", &|it| it.session = Some("s".into()));
     part("b.evalrun", &|it| {
@@ -255,7 +256,7 @@ fn filters_without_input_change_nothing() {
         change(&mut policies);
         writer.start(Header { report: policies.clone(), ..Header::default() });
         assert!(writer.finish(&mut policies).is_none());
-        directory.file(file, out.0.lock().unwrap().clone());
+        directory.file(file, out.bytes());
     };
     empty("empty.evalrun", &|_| ());
     empty("other.evalrun", &|report| report.max_error_rate = 1.0);

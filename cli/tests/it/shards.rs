@@ -1,17 +1,16 @@
 //! Shards of a run, and parts of runs that are reported together.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::{
-    fs,
-    io::{self, Write},
-    sync::{Arc, Mutex},
-};
+use std::fs;
 
 use evaluator_host::report::{
     ConversationReport, Report,
     run_file::{Digest, Golden, Header, InputError, RunWriter, read},
 };
-use evaluator_test_support::processes::{signal, wait_for_line};
+use evaluator_test_support::{
+    Written,
+    processes::{signal, wait_for_line},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -585,21 +584,6 @@ fn the_same_conversation_with_other_results_or_other_spans_is_shown_with_both_pl
     assert_eq!(json["traces"], again["traces"]);
 }
 
-/// Keeps what is written.
-#[derive(Clone, Default)]
-pub(crate) struct Written(pub(crate) Arc<Mutex<Vec<u8>>>);
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The part that a filter writes for these conversations of a run.
 pub(crate) fn filtered(run: &Report, numbers: &[usize], unusable: usize) -> Vec<u8> {
     let out = Written::default();
@@ -622,7 +606,7 @@ pub(crate) fn filtered(run: &Report, numbers: &[usize], unusable: usize) -> Vec<
     }
     let mut report = run.header.as_ref().unwrap().report.clone();
     assert!(writer.finish(&mut report).is_none());
-    out.0.lock().unwrap().clone()
+    out.bytes()
 }
 
 /// A directory with a whole run and its report.

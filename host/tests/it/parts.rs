@@ -3,16 +3,16 @@
 
 use std::{
     fs,
-    io::{self, Cursor},
+    io::Cursor,
     path::{self, Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex},
+    sync::LazyLock,
 };
 
 use evaluator_host::{
     config::Config,
     run::{Lines, Request, Runner},
 };
-use evaluator_test_support::TestDirectory;
+use evaluator_test_support::{TestDirectory, Written};
 use proptest::{prelude::*, sample::Index};
 use serde_json::Value;
 
@@ -70,20 +70,6 @@ fn written(value: &Value, order: &mut impl Iterator<Item = Index>) -> String {
     }
 }
 
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns the plan of the part that is written for a conversation, and its content.
 fn part(config: &Path, line: String) -> [Value; 2] {
     let request = Request::new::<&str>([], Config::load(config).unwrap());
@@ -91,7 +77,7 @@ fn part(config: &Path, line: String) -> [Value; 2] {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let runner = Runner::default();
     runtime.block_on(runner.pipe(&request, lines, out.clone(), &mut |_| {})).unwrap();
-    let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
+    let text = out.text();
     let mut records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let (header, record) = (records.next().unwrap(), records.next().unwrap());
     let [plan, content] = [&header["plan"], &record["conversation"]["content"]];

@@ -276,6 +276,10 @@ fn copy(
     Ok((end, kept))
 }
 
+/// Likely cause of a damaged header at whose end there is a carriage return.
+const CRLF: &str = ", because another program has changed its line ends from LF to CR LF (git, an editor, a transfer as text); copy \
+                    it again as a binary file";
+
 /// Reads the first line of a file, without its line end.
 ///
 /// # Errors
@@ -283,10 +287,11 @@ fn copy(
 /// The line is not the header of a run file that this version reads.
 pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileError> {
     let file = path.to_owned();
+    let cause = if line.ends_with(b"\r") { CRLF } else { "" };
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
         Err(reason) if reason != FOREIGN && line.starts_with(START) => {
-            return Err(RunFileError::Damaged { file });
+            return Err(RunFileError::Damaged { file, cause });
         }
         Err(_) => return Err(RunFileError::Foreign { file }),
     };
@@ -295,7 +300,7 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
         FormatOf { version, .. } if version != VERSION => {
             Err(RunFileError::Version { file, version })
         }
-        _ => serde_json::from_slice(line).map_err(|_| RunFileError::Damaged { file }),
+        _ => serde_json::from_slice(line).map_err(|_| RunFileError::Damaged { file, cause }),
     }
 }
 

@@ -165,10 +165,12 @@ pub enum RunFileError {
         expected: String,
     },
     /// The header differs from the one that was written, so the meaning of the other lines is unknown.
-    #[error("{}, line 1: the header of this run file is damaged; delete the file, or name another one", .file.display())]
+    #[error("{}, line 1: the header of this run file is damaged{cause}; delete the file, or name another one", .file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
+        /// The likely cause with a separator, or nothing.
+        cause: &'static str,
     },
     /// It cannot be read.
     #[error("cannot read {}: {source}", .file.display())]

@@ -28,6 +28,11 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
         newer.replace("version\":2", "version\":1").as_bytes(),
         "r.evalrun, line 1: the header of this run file is damaged; delete the file",
     );
+    let header = sealed("\"kind\":\"header\",\"format\":\"evaluator-run\",\"version\":1}");
+    refuses(
+        header.replace('\n', "\r\n").as_bytes(),
+        "is damaged, because another program has changed its line ends from LF to CR LF (git, an editor, a transfer as text); copy",
+    );
     refuses(
         sealed("\"format\":\"evaluator-journal\",\"version\":1}").as_bytes(),
         "evaluator: r.evalrun is not a run file",

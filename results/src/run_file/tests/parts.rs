@@ -1,11 +1,11 @@
 //! Parts of a run: however they are divided, ordered, joined and repeated, their report is the same.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
 };
 
+use evaluator_test_support::Written;
 use proptest::prelude::*;
 use tempfile::tempdir;
 
@@ -62,20 +62,6 @@ fn saved(directory: &Path, conversations: &[ConversationReport], shard: Option<S
     file
 }
 
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Writes the part of a filter.
 fn filtered(file: PathBuf, conversations: &[&ConversationReport]) -> PathBuf {
     let out = Written::default();
@@ -87,7 +73,7 @@ fn filtered(file: PathBuf, conversations: &[&ConversationReport]) -> PathBuf {
     }
     let warnings = vec!["known before".to_owned()];
     assert!(writer.finish(&mut Report { warnings, ..Report::default() }).is_none());
-    fs::write(&file, &*out.0.lock().unwrap()).unwrap();
+    fs::write(&file, out.bytes()).unwrap();
     file
 }
 

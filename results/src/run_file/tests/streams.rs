@@ -1,51 +1,17 @@
 //! Parts that are written to a stream.
 
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex},
-};
-
+use evaluator_test_support::Written;
 use serde_json::Value;
 
 use super::{super::*, header, scored};
 use crate::{ConversationReport, Partial, Report};
 
-/// Keeps what is written, up to a number of bytes.
-#[derive(Clone)]
-struct Written(Arc<Mutex<Vec<u8>>>, usize);
-
-impl Written {
-    fn new(most: usize) -> Self {
-        Self(Arc::default(), most)
-    }
-
-    fn lines(&self) -> Vec<Value> {
-        let text = self.0.lock().unwrap().clone();
-        String::from_utf8(text)
-            .unwrap()
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
-    }
-
-    fn kinds(&self) -> Vec<String> {
-        self.lines().iter().map(|line| line["kind"].as_str().unwrap().to_owned()).collect()
-    }
+fn lines(out: &Written) -> Vec<Value> {
+    out.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut text = self.0.lock().unwrap();
-        if text.len() + bytes.len() > self.1 {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        text.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+fn kinds(out: &Written) -> Vec<String> {
+    lines(out).iter().map(|line| line["kind"].as_str().unwrap().to_owned()).collect()
 }
 
 fn conversation(number: usize) -> ConversationReport {
@@ -62,7 +28,7 @@ fn input_error(line: u64) -> InputError {
 
 #[test]
 fn records_are_written_in_the_order_of_their_lines() {
-    let out = Written::new(usize::MAX);
+    let out = Written::default();
     let mut writer = RunWriter::stream(Box::new(out.clone()));
     let golden = Golden {
         id: "g".to_owned(),
@@ -77,14 +43,14 @@ fn records_are_written_in_the_order_of_their_lines() {
             _ => writer.conversation(number, &conversation(number)),
         }
         assert!(writer.flush().is_none());
-        assert_eq!(out.lines().len(), written);
+        assert_eq!(lines(&out).len(), written);
         assert_eq!(writer.waiting().0, [0, 2, 1][number]);
     }
     let mut report = Report::default();
     assert!(writer.finish(&mut report).is_none());
     assert!(!report.unsaved);
-    assert_eq!(out.kinds(), ["header", "conversation", "input_error", "conversation", "end"]);
-    let lines = out.lines();
+    assert_eq!(kinds(&out), ["header", "conversation", "input_error", "conversation", "end"]);
+    let lines = lines(&out);
     assert_eq!(lines[0]["part"], serde_json::json!({"pipe": true}));
     let digest = serde_json::to_value(golden.digest()).unwrap();
     assert_eq!(lines[0]["golden"], serde_json::json!({"id": "g", "digest": digest}));
@@ -97,24 +63,24 @@ fn records_are_written_in_the_order_of_their_lines() {
 #[test]
 fn there_is_no_last_line_without_all_others() {
     // Nothing of the input has the number 0.
-    let out = Written::new(usize::MAX);
+    let out = Written::default();
     let mut writer = RunWriter::stream(Box::new(out.clone()));
     writer.start(header(0));
     writer.conversation(1, &conversation(1));
     let mut report = Report::default();
     assert!(writer.finish(&mut report).is_none());
-    assert_eq!((report.unsaved, out.kinds()), (true, vec!["header".to_owned()]));
+    assert_eq!((report.unsaved, kinds(&out)), (true, vec!["header".to_owned()]));
 
-    let out = Written::new(usize::MAX);
+    let out = Written::default();
     let mut writer = RunWriter::stream(Box::new(out.clone()));
     writer.start(header(0));
     writer.conversation(0, &conversation(0));
     let mut report = Report { partial: Some(Partial::Cancelled), ..Report::default() };
     assert!(writer.finish(&mut report).is_none());
-    assert_eq!((report.unsaved, out.kinds().len()), (true, 2));
+    assert_eq!((report.unsaved, kinds(&out).len()), (true, 2));
 
     // The reader went away.
-    let out = Written::new(1500);
+    let out = Written::up_to(1500);
     let mut writer = RunWriter::stream(Box::new(out.clone()));
     writer.start(header(0));
     let failures = (0..20).filter(|number| {
@@ -124,5 +90,5 @@ fn there_is_no_last_line_without_all_others() {
     assert_eq!(failures.count(), 1);
     let mut report = Report::default();
     assert!(writer.finish(&mut report).is_none());
-    assert!(report.unsaved && !out.kinds().contains(&"end".to_owned()));
+    assert!(report.unsaved && !kinds(&out).contains(&"end".to_owned()));
 }
