@@ -129,6 +129,11 @@ impl JudgeSettings {
         settings
     }
 
+    /// Returns the names of the variables with keys.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        self.api_key_env.iter().chain(self.credentials.values()).map(String::as_str)
+    }
+
     /// Returns these settings over others of the same layer, whose limits of the budget count where these set none.
     pub fn over_same_layer(&self, base: &Self) -> Self {
         let (mut budget, lower) = (self.budget.clone(), &base.budget);

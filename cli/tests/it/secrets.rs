@@ -83,6 +83,28 @@ fn an_entry_names_what_its_evaluator_sees_all_the_same() {
 }
 
 #[test]
+fn a_variable_that_is_named_as_the_key_of_a_model_is_a_secret() {
+    let others = set(OPEN.map(|(name, _)| name).into_iter().filter(|name| *name != "KEYBOARD"));
+    for settings in [
+        "api_key_env: KEYBOARD",
+        "credential_ref: a, credentials: {a: {kind: env, name: KEYBOARD}}",
+    ] {
+        let of_run = format!("}}\njudge: {{model: openai/a, {settings}");
+        let of_entry = format!(", models: {{a: {{model: openai/a, {settings}}}}}");
+        for keys in [of_run, of_entry.clone()] {
+            let mut seen = seen(&run(&keys, &[]));
+            // Where the entry offers models, this is the token.
+            seen.remove("OPENAI_API_KEY");
+            assert_eq!(seen, others, "{keys}");
+        }
+        assert!(
+            seen(&run(&(of_entry + ", env: [KEYBOARD]"), &[])).contains("KEYBOARD"),
+            "{settings}"
+        );
+    }
+}
+
+#[test]
 fn withheld_variables_are_named_with_v() {
     let ran = run("", &["-v"]).says("withheld from check: ");
     for (name, _) in SECRETS {

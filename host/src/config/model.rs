@@ -18,7 +18,7 @@ use crate::{
     hosts::library::LibraryMetric,
     json::Object,
     report::{Certificate, Gate, Inconclusive},
-    runtime::Entrypoint,
+    runtime::{Entrypoint, Environment},
     source::{Reference, Wanted},
     trace::TraceFormat,
 };
@@ -100,6 +100,17 @@ pub struct Config {
     pub named: Vec<NamedPath>,
     /// Paths that do not exist.
     pub(crate) missing: Vec<MissingPath>,
+}
+
+impl Config {
+    /// Returns the variables of this process. Those that the configuration names as keys of models are secrets.
+    pub(crate) fn environment(&self) -> Environment {
+        let judges = self.evaluators.iter().filter_map(EvaluatorConfig::judge);
+        let offered = self.evaluators.iter().filter_map(EvaluatorConfig::models);
+        let offered = offered.flat_map(|it| it.models.iter().map(|(_, settings)| settings));
+        let settings = judges.chain(offered).chain([&self.judge]);
+        Environment::inherited().with_secrets(settings.flat_map(JudgeSettings::key_variables))
+    }
 }
 
 /// Paths of the sources on this machine, as given. Environment variables replace those that are `None`.

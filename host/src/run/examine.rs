@@ -35,6 +35,7 @@ struct Examined<'c> {
     code: &'c CodeConfig,
     executor: Arc<dyn Executor>,
     entrypoint: Entrypoint,
+    environment: &'c Environment,
 }
 
 impl Runner {
@@ -48,6 +49,7 @@ impl Runner {
         build: bool,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Examination {
+        let environment = &config.environment();
         let programs: Vec<Examined<'_>> = config
             .evaluators
             .iter()
@@ -57,7 +59,7 @@ impl Runner {
                 let executor =
                     self.registries.executors.get(&code.executor, &code.containment).ok()?;
                 let entrypoint = code.entrypoint(program_file(code), executor.contains());
-                Some(Examined { name: &evaluator.name, code, executor, entrypoint })
+                Some(Examined { name: &evaluator.name, code, executor, entrypoint, environment })
             })
             .collect();
         let entrypoints: Vec<Entrypoint> =
@@ -116,8 +118,8 @@ impl Runner {
 
     /// Asks a library about the metric of an entry.
     async fn ask_library(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
-        let Examined { code, executor, .. } = examined;
-        let context = ExecutionContext::new(code, executor.contains(), &Environment::inherited())?;
+        let Examined { code, executor, environment, .. } = examined;
+        let context = ExecutionContext::new(code, executor.contains(), environment)?;
         let launch = context.apply(launch);
         let image = executor.image(&code.containment)?;
         let scope =
@@ -132,7 +134,7 @@ impl Runner {
 
     /// Compares an entry with the description of its program, if it has one.
     async fn compare(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
-        let Examined { name, code, executor, .. } = examined;
+        let Examined { name, code, executor, environment, .. } = examined;
         if code.library.is_some() {
             return self.ask_library(examined, launch).await;
         }
@@ -140,7 +142,7 @@ impl Runner {
         if launch.worker.is_none() || !code.args.is_empty() {
             return Ok(());
         }
-        let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
+        let visible = EnvironmentFilter::new(environment, Inherit::Open, &[]);
         let launch = launch.seeing(&visible);
         let image = executor.image(&code.containment)?;
         let scope =

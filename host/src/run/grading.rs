@@ -10,7 +10,7 @@ use super::{
     recording::Recording,
 };
 use crate::{
-    config::{EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
+    config::{Config, EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
     judging::{
         Connection, Identity, Session, Subject,
@@ -47,7 +47,7 @@ impl GradedEvaluator {
         name: String,
         openai: &OpenAiEvalConfig,
         runner: &Runner,
-        session: &Result<Session, String>,
+        (config, session): (&Config, &Result<Session, String>),
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Result<Self, String> {
         let connection = match &openai.judge {
@@ -58,8 +58,8 @@ impl GradedEvaluator {
             }
         };
         let needs_python = openai.grader.needs_python();
-        let python =
-            needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?.map(Box::new);
+        let python = needs_python.then(|| PythonGrader::new(config, runner, on_event));
+        let python = python.transpose()?.map(Box::new);
         Ok(Self { name, config: openai.clone(), connection, python })
     }
 

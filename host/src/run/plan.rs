@@ -91,7 +91,7 @@ impl Plan {
                 }
                 EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
                 EvaluatorKind::OpenAiEval(openai) => {
-                    graded(entry, openai, runner, &session, on_event)
+                    graded(entry, openai, runner, (config, &session), on_event)
                 }
             };
             let mut evaluator = planned(entry, config, work);
@@ -219,7 +219,7 @@ fn graded(
     evaluator: &EvaluatorConfig,
     openai: &OpenAiEvalConfig,
     runner: &Runner,
-    session: &Result<Session, String>,
+    (config, session): (&Config, &Result<Session, String>),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
     let name = evaluator.name.clone();
@@ -229,7 +229,7 @@ fn graded(
         let metric = Arc::new(LocalGrader::new(name, openai.grader.clone()));
         return Work::Metric { metric, settings };
     }
-    match GradedEvaluator::new(name, openai, runner, session, on_event) {
+    match GradedEvaluator::new(name, openai, runner, (config, session), on_event) {
         Ok(grader) => Work::Grader(Box::new(grader)),
         Err(reason) => broken(reason),
     }

@@ -24,7 +24,7 @@ use crate::{
     hosts::{Call, Driver, Mismatch, foreign_contract},
     judging::Session,
     process::{CommandSpec, Resources},
-    runtime::{Entrypoint, Environment, Inputs, Launch, PrepareError, Reuse},
+    runtime::{Entrypoint, Inputs, Launch, PrepareError, Reuse},
     verdict::Verdict,
 };
 
@@ -39,7 +39,7 @@ pub(super) fn prepare(
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
-    let inherited = Environment::inherited();
+    let inherited = config.environment();
     let mut located = Vec::with_capacity(programs.len());
     for program in programs {
         let Candidate { code, executor, .. } = &program;

@@ -4,11 +4,11 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use super::{RunEvent, Runner, context::ExecutionContext, program_file::not_ready};
 use crate::{
-    config::CodeConfig,
+    config::{CodeConfig, Config},
     json::{NonFinite, ParseOptions, Value, parse, to_string},
     judging::grader::Calls,
     process::{self, Cancellation, CommandSpec},
-    runtime::{Entrypoint, Environment, Inputs, PrivateDirectory},
+    runtime::{Entrypoint, Inputs, PrivateDirectory},
     verdict::{Verdict, answer_of},
 };
 
@@ -30,13 +30,17 @@ impl PythonGrader {
     /// # Errors
     ///
     /// There is none, or the program cannot be written.
-    pub(super) fn new(runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) -> Result<Self, String> {
+    pub(super) fn new(
+        config: &Config,
+        runner: &Runner,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Result<Self, String> {
         let written = PrivateDirectory::new("grader")
             .and_then(|directory| Ok((directory.write("grade.py", PROGRAM)?, directory)));
         let (path, directory): (PathBuf, PrivateDirectory) =
             written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
         let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
-        let context = ExecutionContext::new(&code, false, &Environment::inherited())?;
+        let context = ExecutionContext::new(&code, false, &config.environment())?;
         let entrypoints = [Entrypoint::from(path)];
         let launches =
             runner.registries.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {

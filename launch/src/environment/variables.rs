@@ -17,6 +17,8 @@ use crate::{files::open_regular, process::CommandSpec};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     vars: Vec<(OsString, OsString)>,
+    /// Names of secrets, whatever they look like.
+    secrets: Vec<String>,
 }
 
 /// Shows names only: values may be secrets.
@@ -29,14 +31,22 @@ impl fmt::Debug for Environment {
 impl Environment {
     /// The variables of this process.
     pub fn inherited() -> Self {
-        Self { vars: env::vars_os().collect() }
+        Self::new(env::vars_os())
     }
 
     /// Exactly these variables.
     pub fn new<N: Into<OsString>, V: Into<OsString>>(
         vars: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
-        Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+        let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { vars, secrets: Vec::new() }
+    }
+
+    /// Withholds these variables from evaluators, too, e.g. because a configuration names them as keys of models.
+    #[must_use]
+    pub fn with_secrets<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.secrets.extend(names.into_iter().map(str::to_owned));
+        self
     }
 
     /// Sets a variable.
@@ -99,7 +109,7 @@ impl Environment {
     /// The variables for which `keeps` returns true, given name and value.
     pub(crate) fn retaining(&self, keeps: impl Fn(&OsStr, &OsStr) -> bool) -> Self {
         let kept = self.vars.iter().filter(|(name, value)| keeps(name, value));
-        Self { vars: kept.cloned().collect() }
+        Self { vars: kept.cloned().collect(), secrets: self.secrets.clone() }
     }
 
     /// The command with these variables and no others.
@@ -203,7 +213,7 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 pub enum Inherit {
     /// All variables.
     All,
-    /// All variables except [secrets](super::secrets).
+    /// All variables except [secrets](super::secrets), and those of [`Environment::with_secrets`].
     #[default]
     Open,
     /// Only those needed to start a program, see [`Environment::confined`].
@@ -231,7 +241,8 @@ impl EnvironmentFilter {
         let named =
             |name: &OsStr| variables.iter().any(|(known, _)| same_name(name, known.as_ref()));
         let secret = |name: &OsStr, value: &OsStr| {
-            looks_secret(&name.to_string_lossy(), &value.to_string_lossy())
+            inherited.secrets.iter().any(|known| same_name(name, known.as_ref()))
+                || looks_secret(&name.to_string_lossy(), &value.to_string_lossy())
         };
         let withheld = inherited
             .iter()

@@ -57,7 +57,9 @@ fn openai(fault: &Fault, (status, code): (StatusCode, &str)) -> Value {
 
 fn message(fault: &Fault) -> String {
     let text = match fault.cause {
-        Cause::NoToken => "the token is not the one of this evaluation; it is in OPENAI_API_KEY",
+        Cause::NoToken => {
+            "the token is not the one of this evaluation, which is in OPENAI_API_KEY and ANTHROPIC_API_KEY"
+        }
         Cause::Expired | Cause::Ended => {
             "the evaluation of this token has ended, or has another address"
         }
