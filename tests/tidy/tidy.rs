@@ -324,6 +324,41 @@ fn every_member_of_the_workspace_has_its_edges() {
 }
 
 #[test]
+fn libraries_without_examples_start_no_rustdoc() {
+    let mut wrong = Vec::new();
+    for (directory, _) in CRATES.iter().filter(|(directory, _)| has_library(directory)) {
+        let sources = files(&format!("{directory}/src"), "rs");
+        let has_examples = sources.iter().map(|path| read(path)).any(|text| has_example(&text));
+        if read(&format!("{directory}/Cargo.toml")).contains("\ndoctest = false\n") == has_examples
+        {
+            wrong.push(format!("{directory}/Cargo.toml"));
+        }
+    }
+    complaints(
+        wrong,
+        "have to say `doctest = false` in `[lib]` if, and only if, no code block of the library is a test",
+    );
+}
+
+fn has_library(directory: &str) -> bool {
+    directory != "fuzz" && root().join(directory).join("src/lib.rs").exists()
+}
+
+/// Returns true if a text includes documentation or has a code block that rustdoc takes for Rust.
+fn has_example(text: &str) -> bool {
+    let mut is_inside = false;
+    text.lines().map(str::trim_start).any(|line| {
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let Some(fence) = comment.and_then(|it| it.trim_start().strip_prefix("```")) else {
+            return line.trim_start_matches(['#', '!']).starts_with("[doc = include_str!(");
+        };
+        is_inside = !is_inside;
+        let language = fence.trim_start_matches('`').split([',', ' ']).next().unwrap_or_default();
+        is_inside && ["", "rust", "no_run", "should_panic", "compile_fail"].contains(&language)
+    })
+}
+
+#[test]
 fn modules_of_a_crate_do_not_import_each_other_in_a_circle() {
     let mut wrong = Vec::new();
     let code = code();
