@@ -340,7 +340,7 @@ mod tests {
             bits: u64, exponent in -13..53_i32,
         ) {
             let fraction = 1.0 + (bits >> 12) as f64 / (1_u64 << 52) as f64;
-            let float = fraction * f64::from(exponent).exp2();
+            let float = fraction * f64::from_bits(((1023 + exponent) as u64) << 52);
             for float in [float, -float, float.round(), f64::from_bits(bits)] {
                 if (1e-4..1e16).contains(&float.abs()) || float == 0.0 {
                     let text = float_repr(float);

@@ -1,5 +1,7 @@
 //! Decisions that may be looked at after every value.
 
+use libm::{log, log1p};
+
 use crate::{
     gate::GateVerdict,
     refusal::{Refusal, require, require_confidence, require_finite},
@@ -44,7 +46,7 @@ impl Betting {
         require(limit > 0.0 && limit < 1.0, Refusal::Range)?;
         Ok(Self {
             limit,
-            target: (2.0 / (1.0 - confidence)).ln(),
+            target: log(2.0 / (1.0 - confidence)),
             n: 0,
             sum: 0.0,
             squares: 0.0,
@@ -65,10 +67,10 @@ impl Betting {
         require((0.0..=1.0).contains(&value), Refusal::Range)?;
         self.n += 1;
         let i = self.n as f64;
-        let bet = (2.0 * self.target / (self.variance * i * (i + 1.0).ln())).sqrt();
+        let bet = (2.0 * self.target / (self.variance * i * log(i + 1.0))).sqrt();
         let distance = value - self.limit;
-        self.above += (bet.min(0.5 / self.limit) * distance).ln_1p();
-        self.below += (-bet.min(0.5 / (1.0 - self.limit)) * distance).ln_1p();
+        self.above += log1p(bet.min(0.5 / self.limit) * distance);
+        self.below += log1p(-bet.min(0.5 / (1.0 - self.limit)) * distance);
         self.sum += value;
         let mean = (0.5 + self.sum) / (i + 1.0);
         self.squares += (value - mean) * (value - mean);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     distribution::{normal_quantile, student_quantile},
     refusal::{Refusal, require, require_confidence, require_values},
-    sum::sum,
+    sum::{square, sum},
     units::Units,
 };
 
@@ -134,10 +134,6 @@ fn bounded_interval(
     let (low, below) = side(*range.start());
     let (high, above) = side(*range.end());
     Interval { lower: range.start().max(low - below), upper: range.end().min(high + above) }
-}
-
-fn square(x: f64) -> f64 {
-    x * x
 }
 
 #[cfg(test)]

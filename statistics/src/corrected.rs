@@ -6,6 +6,7 @@ use crate::{
     gate::{Decision, decide, require_limit},
     proportion::{clopper_pearson, proportion_interval},
     refusal::{Refusal, require, require_confidence},
+    sum::square,
 };
 
 /// Least number of labels of a class from which errors are corrected.
@@ -49,7 +50,7 @@ impl LabelCounts {
         let tpr = clopper_pearson(good_passed, good, confidence)?;
         let tnr = clopper_pearson(bad_failed, bad, confidence)?;
         let below = |it: Estimate| it.mean - it.interval.lower;
-        let reach = below(tpr).hypot(below(tnr));
+        let reach = (square(below(tpr)) + square(below(tnr))).sqrt();
         require(tpr.mean + tnr.mean - 1.0 > reach, Refusal::AtChance)?;
         Ok(JudgeRates { tpr, tnr })
     }
@@ -89,7 +90,9 @@ impl JudgeRates {
     fn interval(&self, p: f64, raw: Interval) -> Result<Interval, Refusal> {
         let Self { tpr, tnr } = self;
         let middle = |x: f64| p - x * tpr.mean - (1.0 - x) * (1.0 - tnr.mean);
-        let reach = |x: f64, p: f64, tpr: f64, tnr: f64| p.hypot(x * tpr).hypot((1.0 - x) * tnr);
+        let reach = |x: f64, p: f64, tpr: f64, tnr: f64| {
+            (square(p) + square(x * tpr) + square((1.0 - x) * tnr)).sqrt()
+        };
         // Ends of the interval that has 0 in it if x is possible. Both fall from x = 0 to 1 where they cross 0.
         let lower = |x: f64| {
             let (tpr_above, tnr_below) =

@@ -1,5 +1,6 @@
 //! Decisions between "passes", "fails" and "not enough is known".
 
+use libm::log;
 use serde::Serialize;
 
 use crate::{
@@ -147,7 +148,7 @@ pub fn min_cases(kind: GateKind, limit: f64, confidence: f64) -> Result<Option<u
     require_confidence(confidence)?;
     require_limit(limit)?;
     if kind == GateKind::Rate {
-        let n = (((1.0 - confidence) / 2.0).ln() / limit.ln() - 1e-12).ceil();
+        let n = (log((1.0 - confidence) / 2.0) / log(limit) - 1e-12).ceil();
         return Ok((n <= MOST_CASES as f64).then_some(n as u64));
     }
     let clean = BoundedSample::new(&[1.0], None, 0.0..=1.0, confidence)?;

@@ -21,12 +21,9 @@
 //!
 //! # Reproducibility
 //!
-//! Results depend on the arguments alone. Arithmetic, square roots and random numbers are exact or correctly rounded, so they
-//! have the same bits on every machine. Logarithms and exponentials are not: those in quantiles are computed by `libm` in
-//! Rust, or by the platform's C library where another crate enables the feature `std` of `num-traits` (`proptest` does, in
-//! tests); those in [`Betting`] and [`min_cases`] always by the platform. So the last digits of an interval, of a p-value of
-//! [`mcnemar`] and of a logarithm of capital may differ between builds, by about 1e-12. Figures for people are shown with far
-//! fewer digits.
+//! Results depend on the arguments alone, and have the same bits on every machine: arithmetic, square roots and random numbers
+//! are exact or correctly rounded, and the crate `libm` computes logarithms and exponentials in Rust. Those of the standard
+//! library call the platform's C library, whose last digits depend on its version; `clippy.toml` refuses them.
 //!
 //! ```
 //! use evaluator_statistics::{GateVerdict, gate_mean};

@@ -2,7 +2,7 @@
 
 use crate::{
     refusal::{Refusal, require, require_finite},
-    sum::sum,
+    sum::{square, sum},
 };
 
 /// Chances of a case in `k` conversations.
@@ -94,7 +94,7 @@ pub fn anova(cases: &[impl AsRef<[f64]>]) -> Result<Variance, Refusal> {
     let within =
         sum(each().flat_map(|(case, own)| case.iter().map(move |x| (x - own) * (x - own))));
     let (between, within) = (between / (a - 1.0), within / (all - a));
-    let squares = sum(cases.iter().map(|case| (case.len() as f64).powi(2)));
+    let squares = sum(cases.iter().map(|case| square(case.len() as f64)));
     let repeats = (all - squares / all) / (a - 1.0);
     let whole = between + (repeats - 1.0) * within;
     let middle = sum(means.iter().copied()) / a;

@@ -1,4 +1,4 @@
-//! Compensated sums.
+//! Compensated sums, and squares.
 
 /// Returns the sum of numbers with Neumaier's compensation (1974): its error does not grow with their number.
 pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
@@ -9,6 +9,10 @@ pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
         sum = next;
     }
     sum + lost
+}
+
+pub(crate) fn square(x: f64) -> f64 {
+    x * x
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::{
     bounded::Interval,
     distribution::student_quantile,
     refusal::{Refusal, require_confidence, require_values},
-    sum::sum,
+    sum::{square, sum},
     units::groups,
 };
 
@@ -96,7 +96,7 @@ pub fn mean_clustered(
         result.se = Some(se);
         result.interval = Some(student_interval(mean, se, count - 1.0, confidence));
         let independent = independent.filter(|independent| *independent > 0.0);
-        result.design_effect = independent.map(|independent| (se / independent).powi(2));
+        result.design_effect = independent.map(|independent| square(se / independent));
         let effect = result.design_effect.filter(|effect| *effect > 0.0);
         result.effective_n = effect.map(|effect| n as f64 / effect);
     }

@@ -186,8 +186,9 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
 
 /// Formats a number with at most six significant digits and no trailing zeros, like `%g` of C without exponents.
 fn shortest(number: f64) -> String {
-    let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
-    let decimals = usize::try_from(5_i32.saturating_sub(magnitude)).unwrap_or_default();
+    let scientific = format!("{number:.5e}");
+    let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok());
+    let decimals = usize::try_from(5_i32.saturating_sub(exponent.unwrap_or(0))).unwrap_or_default();
     let text = format!("{number:.decimals$}");
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };

@@ -134,7 +134,7 @@ fn operate(sign: char, left: f64, right: f64) -> Result<f64, String> {
         '*' => left * right,
         '/' if right == 0.0 => return Err("it divides by zero".to_owned()),
         '/' => left / right,
-        _ => left.powf(right),
+        _ => libm::pow(left, right),
     })
 }
 
@@ -146,11 +146,11 @@ fn call(name: &str, arguments: &[f64]) -> Result<f64, String> {
         "abs" => first.abs(),
         "floor" => first.floor(),
         "ceil" => first.ceil(),
-        "exp" => first.exp(),
+        "exp" => libm::exp(first),
         "sqrt" if first < 0.0 => return Err(format!("it has the square root of {first}")),
         "sqrt" => first.sqrt(),
         _ if first <= 0.0 => return Err(format!("it has the logarithm of {first}")),
-        _ => first.ln(),
+        _ => libm::log(first),
     })
 }
 

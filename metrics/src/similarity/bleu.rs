@@ -1,5 +1,7 @@
 //! `bleu`: precision of n-grams of one to four tokens, `sentence_bleu` of nltk, and its relatives.
 
+use libm::{exp, log};
+
 use super::{
     ngrams::{NGrams, Pair, ratio},
     tokens::{is_space, spaced, split},
@@ -35,13 +37,13 @@ pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
         let mut precision = ratio(shared, total);
         if shared == 0 && length > 1 {
             halved *= 2.0;
-            precision = ratio(length, 1).ln() / (halved * 5.0 * ratio(total, 1));
+            precision = log(ratio(length, 1)) / (halved * 5.0 * ratio(total, 1));
         }
         if n <= orders && precision > 0.0 {
-            logarithms += precision.ln() / ratio(orders, 1);
+            logarithms += log(precision) / ratio(orders, 1);
         }
     }
-    brevity(pair) * logarithms.exp()
+    brevity(pair) * exp(logarithms)
 }
 
 /// Returns the score of sacrebleu: exponential smoothing, and orders up to the length of the text.
@@ -58,16 +60,16 @@ pub(super) fn sacrebleu(candidate: &str, reference: &str) -> f64 {
         any |= ngrams.shared > 0;
         logarithms += if ngrams.shared == 0 {
             halved *= 2.0;
-            (1.0 / (halved * ratio(ngrams.candidate, 1))).ln()
+            log(1.0 / (halved * ratio(ngrams.candidate, 1)))
         } else {
-            ratio(ngrams.shared, ngrams.candidate).ln()
+            log(ratio(ngrams.shared, ngrams.candidate))
         };
     }
-    if any { brevity(&pair) * (logarithms / ratio(orders, 1)).exp() } else { 0.0 }
+    if any { brevity(&pair) * exp(logarithms / ratio(orders, 1)) } else { 0.0 }
 }
 
 /// Returns the factor for texts that are shorter than the reference.
 fn brevity(pair: &Pair) -> f64 {
     let (candidate, reference) = (pair.candidate.len(), pair.reference.len());
-    if candidate >= reference { 1.0 } else { (1.0 - ratio(reference, candidate)).exp() }
+    if candidate >= reference { 1.0 } else { exp(1.0 - ratio(reference, candidate)) }
 }

@@ -7,8 +7,8 @@ use super::{
     cosine,
     fuzzy_match::fuzzy_match,
     gleu::gleu,
-    meteor::{Synonyms, meteor},
-    ngrams::{Pair, ratio},
+    meteor::{Synonyms, meteor, order_factor},
+    ngrams::Pair,
     rouge::{Rouge, Words},
     tokens::{characters, is_space, spaced, split, tokens_13a},
 };
@@ -197,7 +197,7 @@ impl Measure {
     /// Returns the score of a text that equals the reference; it is less than 1 for METEOR.
     fn best_score(&self, reference: &str) -> f64 {
         match (&self.method, tokens_13a(reference).len()) {
-            (Method::Meteor(_), words @ 1..) => 1.0 - 0.5 * ratio(1, words).powi(3),
+            (Method::Meteor(_), words @ 1..) => order_factor(1, words),
             _ => 1.0,
         }
     }

@@ -61,7 +61,13 @@ pub(super) fn meteor(candidate: &str, reference: &str, wordnet: Option<&WordNet>
         _ => false,
     };
     let chunks = 1 + matches.windows(2).filter(is_gap).count();
-    mean * (1.0 - 0.5 * ratio(chunks, matches.len()).powi(3))
+    mean * order_factor(chunks, matches.len())
+}
+
+/// Returns the factor for matches in so many chunks: less than 1 also for one chunk.
+pub(super) fn order_factor(chunks: usize, matches: usize) -> f64 {
+    let share = ratio(chunks, matches);
+    1.0 - 0.5 * share * share * share
 }
 
 /// Words that no stage has matched so far, with their positions in ascending order.

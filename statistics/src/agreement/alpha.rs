@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     refusal::{Refusal, require, require_finite},
-    sum::sum,
+    sum::{square, sum},
 };
 
 /// What differences of ratings mean.
@@ -66,5 +66,5 @@ fn nominal(values: &[f64]) -> f64 {
     // 0.0 and -0.0 are the same rating.
     values.iter().for_each(|value| *counts.entry((value + 0.0).to_bits()).or_default() += 1);
     let m = values.len() as f64;
-    (m - sum(counts.values().map(|count| (*count as f64).powi(2))) / m) / 2.0
+    (m - sum(counts.values().map(|count| square(*count as f64))) / m) / 2.0
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     refusal::{Refusal, require},
-    sum::sum,
+    sum::{square, sum},
 };
 
 /// Weights of disagreements.
@@ -48,12 +48,12 @@ pub fn kappa(a: &[f64], b: &[f64], categories: &[f64], weights: Weights) -> Resu
     let columns: Vec<f64> = (0..k).map(|column| sum((0..k).map(|it| share(it, column)))).collect();
     let most = match weights {
         Weights::Equal => 1.0,
-        Weights::Quadratic => (k as f64 - 1.0).powi(2),
+        Weights::Quadratic => square(k as f64 - 1.0),
     };
     // Weights of agreements, from 0 to 1.
     let agreement = |row: usize, column: usize| match weights {
         Weights::Equal => f64::from(row == column),
-        Weights::Quadratic => 1.0 - (row.abs_diff(column) as f64).powi(2) / most,
+        Weights::Quadratic => 1.0 - square(row.abs_diff(column) as f64) / most,
     };
     let cells = || (0..k).flat_map(|row| (0..k).map(move |column| (row, column)));
     let by_chance =
@@ -73,9 +73,9 @@ pub fn kappa(a: &[f64], b: &[f64], categories: &[f64], weights: Weights) -> Resu
     let chance = 1.0 - by_chance;
     let squares = sum(cells().map(|(row, column)| {
         let mean = (of_row[row] + of_column[column]) * (1.0 - kappa);
-        share(row, column) * (agreement(row, column) - mean).powi(2)
+        share(row, column) * square(agreement(row, column) - mean)
     }));
-    let spread = squares - (kappa - chance * (1.0 - kappa)).powi(2);
+    let spread = squares - square(kappa - chance * (1.0 - kappa));
     let variance = spread / (n * by_chance * by_chance);
     Ok(Kappa { kappa: Some(kappa), se: Some(variance.max(0.0).sqrt()) })
 }

@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::{bounded_interval, square};
-use crate::{Random, distribution::*, units::Units};
+use libm::{cos, log, pow};
+
+use super::bounded_interval;
+use crate::{Random, distribution::*, sum::square, units::Units};
 
 /// Number of samples of each case.
 const SAMPLES: usize = 2000;
@@ -28,21 +30,22 @@ impl Draws {
 
     /// Box and Muller.
     fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
+        let radius = (-2.0 * log(1.0 - self.uniform())).sqrt();
+        radius * cos(std::f64::consts::TAU * self.uniform())
     }
 
     /// Marsaglia and Tsang.
     fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
-            let power = (1.0 - self.uniform()).powf(1.0 / shape);
+            let power = pow(1.0 - self.uniform(), 1.0 / shape);
             return self.gamma(shape + 1.0) * power;
         }
         let d = shape - 1.0 / 3.0;
         loop {
             let x = self.normal();
-            let v = (1.0 + x / (9.0 * d).sqrt()).powi(3);
-            if v > 0.0 && (1.0 - self.uniform()).ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+            let root = 1.0 + x / (9.0 * d).sqrt();
+            let v = root * root * root;
+            if v > 0.0 && log(1.0 - self.uniform()) < 0.5 * x * x + d * (1.0 - v + log(v)) {
                 return d * v;
             }
         }
