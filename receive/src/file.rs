@@ -1,69 +1,47 @@
 //! The trace file: OTLP documents, one a line, that are on the disk before a request is answered.
 //!
-//! A thread writes what has come from all requests since its last turn, and forces it to the disk at once: a request waits
-//! for one such turn, however many there are, and neither a killed process nor a power failure loses a span that was
-//! accepted. What cannot be written is taken back as a whole, so the file has only lines that were accepted, and perhaps the
-//! beginning of one that was not.
+//! Neither a killed process nor a power failure loses a span that was accepted. What cannot be written is taken back as a
+//! whole. The last lines may be of requests that were not answered, and the very last one may be cut off.
 
 use std::{
     collections::HashSet,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        mpsc::{self, Receiver, Sender},
-    },
-    thread::{self, JoinHandle},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 use crate::{
-    lines::Line,
+    lines::{Line, TraceId},
     open::{Conversations, Piece},
 };
 
-/// Maximum number of requests that are written in one turn.
-const TURN: usize = 256;
-
 /// The trace file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// The system refuses it.
-    #[error("cannot use the trace file {}: {error}", file.display())]
-    System {
-        /// The file.
-        file: PathBuf,
-        /// Error of the system.
-        error: io::Error,
-    },
-    /// Another process writes it.
-    #[error("the trace file {} is in use by another receiver", file.display())]
-    InUse {
-        /// The file.
-        file: PathBuf,
-    },
-    /// It has a line that is not an OTLP document.
-    #[error("the trace file {}, line {line}, is not OTLP: {reason}; name another file", file.display())]
-    NotOtlp {
-        /// The file.
-        file: PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// The reason.
-        reason: String,
-    },
+#[error("{0}")]
+pub struct FileError(String);
+
+impl FileError {
+    /// Converts an error of the system.
+    pub(crate) fn system(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+        move |error| Self(format!("cannot use the trace file {}: {error}", path.display()))
+    }
 }
 
+/// Returns the lines of a document.
+pub(crate) type ReadLines = fn(&[u8]) -> Result<Vec<Line>, String>;
+
 /// Reason why lines were not written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    /// Too many conversations are open.
+    #[error("too many conversations are open; try again later")]
     Full,
     /// The error of the system.
-    Unwritten(String),
+    #[error("spans cannot be written: {0}")]
+    Unwritten(io::Error),
 }
 
 /// Conversations, and a signal that there are further ones.
@@ -79,30 +57,17 @@ impl Shared {
     }
 }
 
-/// The file, its thread, and the conversations in it.
+/// The file, and the conversations in it.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     pub(crate) shared: Arc<Shared>,
-    batches: Sender<Batch>,
-    thread: JoinHandle<()>,
-}
-
-struct Batch {
-    lines: Vec<Line>,
-    answer: oneshot::Sender<Result<(), Refused>>,
-}
-
-/// Writes the file.
-struct Writer {
     file: File,
-    end: u64,
-    shared: Arc<Shared>,
-    /// The error after which the end of the file is not known.
-    failure: Option<String>,
+    /// End of the last line.
+    end: Mutex<u64>,
 }
 
 impl TraceFile {
-    /// Opens or creates the file, and adds what is in it to the conversations. `read` returns the lines of a document.
+    /// Opens or creates the file, and adds what is in it to the conversations.
     ///
     /// Returns the number of bytes at the end that were removed, because they are a line that was cut off.
     ///
@@ -112,9 +77,9 @@ impl TraceFile {
     pub(crate) fn open(
         path: &Path,
         mut conversations: Conversations,
-        read: &dyn Fn(&str) -> Result<Vec<Line>, String>,
+        read: ReadLines,
     ) -> Result<(Self, u64), FileError> {
-        let system = |error| FileError::System { file: path.to_owned(), error };
+        let system = FileError::system(path);
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Err(system(io::Error::other("it is not a regular file; name another one")));
         }
@@ -124,34 +89,58 @@ impl TraceFile {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(FileError::InUse { file: path.to_owned() });
+                let file = path.display();
+                return Err(FileError(format!(
+                    "the trace file {file} is in use by another receiver"
+                )));
             }
             Err(TryLockError::Error(error)) => return Err(system(error)),
         }
         let (end, cut) = restore(&mut file, path, &mut conversations, read)?;
-        let shared = Shared { conversations: Mutex::new(conversations), changed: Notify::new() };
-        let shared = Arc::new(shared);
-        let (batches, waiting) = mpsc::channel();
-        let mut writer = Writer { file, end, shared: Arc::clone(&shared), failure: None };
-        let thread = thread::Builder::new().name("trace-file".to_owned());
-        let thread = thread.spawn(move || writer.run(&waiting)).map_err(system)?;
-        Ok((Self { shared, batches, thread }, cut))
+        let (conversations, changed) = (Mutex::new(conversations), Notify::new());
+        let shared = Arc::new(Shared { conversations, changed });
+        Ok((Self { shared, file, end: Mutex::new(end) }, cut))
     }
 
-    /// Writes lines, and returns when they are on the disk.
-    pub(crate) async fn append(&self, lines: Vec<Line>) -> Result<(), Refused> {
-        let (answer, written) = oneshot::channel();
-        // The thread ends after this, unless it has panicked.
-        let _ = self.batches.send(Batch { lines, answer });
-        let lost = || Refused::Unwritten("the thread that writes it has panicked".to_owned());
-        written.await.unwrap_or_else(|_| Err(lost()))
+    /// Writes lines, all or none, and returns when they are on the disk.
+    pub(crate) fn append(&self, lines: &[Line]) -> Result<(), Refused> {
+        let traces = lines.iter().map(|line| line.trace).collect();
+        let text: Vec<u8> =
+            lines.iter().flat_map(|line| [&line.text, &b"\n"[..]].concat()).collect();
+        self.append_text(lines, &traces, &text)?;
+        // The disk takes those of concurrent requests together.
+        self.file.sync_data().map_err(Refused::Unwritten)
     }
 
-    /// Ends the thread, which has written everything.
-    pub(crate) fn close(self) {
-        drop(self.batches);
-        // Its panic was an answer to those who waited for it.
-        let _ = self.thread.join();
+    fn append_text(
+        &self,
+        lines: &[Line],
+        traces: &HashSet<TraceId>,
+        text: &[u8],
+    ) -> Result<(), Refused> {
+        let now = Instant::now();
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = self.shared.lock().has_room(traces, now);
+        if !has_room {
+            // Some may be finished for the next attempt.
+            self.shared.changed.notify_one();
+            return Err(Refused::Full);
+        }
+        let mut file = &self.file;
+        // What an earlier attempt has left is removed first.
+        let written = file.set_len(*end).and_then(|()| file.seek(SeekFrom::Start(*end)));
+        if let Err(error) = written.and_then(|_| file.write_all(text)) {
+            let _ = file.set_len(*end);
+            return Err(Refused::Unwritten(error));
+        }
+        let mut conversations = self.shared.lock();
+        for line in lines {
+            let length = line.text.len();
+            conversations.add(line, Piece { start: *end, length }, now);
+            *end += length as u64 + 1;
+        }
+        self.shared.changed.notify_one();
+        Ok(())
     }
 }
 
@@ -159,116 +148,49 @@ impl TraceFile {
 const BEGINNING: &[u8] = b"{\"resourceSpans\":";
 
 /// Adds the lines of a file to the conversations. Returns the end of its last line, and the number of bytes behind it, which
-/// are removed.
+/// are removed: the beginning of a line that was never accepted.
 fn restore(
     file: &mut File,
     path: &Path,
     conversations: &mut Conversations,
-    read: &dyn Fn(&str) -> Result<Vec<Line>, String>,
+    read: ReadLines,
 ) -> Result<(u64, u64), FileError> {
-    let system = |error| FileError::System { file: path.to_owned(), error };
+    let system = FileError::system(path);
     let (mut start, mut line, mut number) = (0, Vec::new(), 0);
     let (now, mut lines) = (Instant::now(), BufReader::new(&mut *file));
-    loop {
-        line.clear();
+    while lines.read_until(b'\n', &mut line).map_err(system)? > 0 {
         number += 1;
-        let length = lines.read_until(b'\n', &mut line).map_err(system)?;
-        let Some(text) = line.strip_suffix(b"\n") else { break };
-        let read = str::from_utf8(text)
-            .map_err(|error| error.to_string())
-            .and_then(|text| if text.trim().is_empty() { Ok(Vec::new()) } else { read(text) });
-        let not_otlp = |reason| FileError::NotOtlp { file: path.to_owned(), line: number, reason };
-        let read = read.map_err(not_otlp)?;
-        let length_of_piece =
-            u32::try_from(text.len()).map_err(|error| not_otlp(error.to_string()))?;
-        let piece = Piece { start, length: length_of_piece };
-        read.iter().for_each(|line| conversations.add(line, piece, now));
-        start += length as u64;
+        let is_whole = line.ends_with(b"\n");
+        let text = line.trim_ascii();
+        match if text.is_empty() { Ok(Vec::new()) } else { read(text) } {
+            Ok(read) => {
+                let piece = Piece { start, length: line.len() - usize::from(is_whole) };
+                read.iter().for_each(|line| conversations.add(line, piece, now));
+            }
+            Err(_) if !is_whole && is_beginning(text) => {
+                file.set_len(start).map_err(system)?;
+                return Ok((start, line.len() as u64));
+            }
+            Err(reason) => {
+                let line = format!("the trace file {}, line {number}", path.display());
+                return Err(FileError(format!("{line}, is not OTLP: {reason}; name another file")));
+            }
+        }
+        start += line.len() as u64;
+        if !is_whole {
+            // Another program has written it.
+            file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(b"\n")).map_err(system)?;
+            return Ok((start + 1, 0));
+        }
+        line.clear();
     }
-    if line.is_empty() {
-        return Ok((start, 0));
-    }
-    // It was never answered, unless another program has written it.
-    if let Ok(Ok(read)) = str::from_utf8(&line).map(read)
-        && let Ok(length) = u32::try_from(line.len())
-    {
-        read.iter().for_each(|line| conversations.add(line, Piece { start, length }, now));
-        file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(b"\n")).map_err(system)?;
-        return Ok((start + u64::from(length) + 1, 0));
-    }
-    // What another program has written is not removed.
-    let rest = line.iter().filter(|byte| !byte.is_ascii_whitespace());
-    if !rest.zip(BEGINNING).all(|(byte, expected)| byte == expected) {
-        let reason = "it is no OTLP export document, and has no line feed".to_owned();
-        return Err(FileError::NotOtlp { file: path.to_owned(), line: number, reason });
-    }
-    file.set_len(start).map_err(system)?;
-    Ok((start, line.len() as u64))
+    Ok((start, 0))
 }
 
-impl Writer {
-    fn run(&mut self, waiting: &Receiver<Batch>) {
-        while let Ok(first) = waiting.recv() {
-            let batches = [first].into_iter().chain(waiting.try_iter().take(TURN - 1)).collect();
-            self.turn(batches);
-        }
-    }
-
-    /// Writes the batches that there is room for, and answers all.
-    fn turn(&mut self, batches: Vec<Batch>) {
-        let now = Instant::now();
-        let mut taken = HashSet::new();
-        let mut accepted = Vec::new();
-        for batch in batches {
-            let traces = batch.lines.iter().map(|line| line.trace);
-            let wanted: HashSet<_> = taken.iter().copied().chain(traces).collect();
-            match self.shared.lock().has_room(&wanted, now) {
-                true => {
-                    taken = wanted;
-                    accepted.push(batch);
-                }
-                false => drop(batch.answer.send(Err(Refused::Full))),
-            }
-        }
-        let written = self.write(&accepted);
-        if written.is_ok() {
-            let mut conversations = self.shared.lock();
-            for line in accepted.iter().flat_map(|batch| &batch.lines) {
-                // A request is at most some MiB.
-                let length = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
-                conversations.add(line, Piece { start: self.end, length }, now);
-                self.end += u64::from(length) + 1;
-            }
-        }
-        // Also those that were refused may have finished some.
-        self.shared.changed.notify_one();
-        for batch in accepted {
-            // The client may be gone.
-            let _ = batch.answer.send(written.clone().map_err(Refused::Unwritten));
-        }
-    }
-
-    /// Writes lines at the end of the file, all or none.
-    fn write(&mut self, batches: &[Batch]) -> Result<(), String> {
-        if let Some(failure) = &self.failure {
-            return Err(failure.clone());
-        }
-        let mut text = Vec::new();
-        for line in batches.iter().flat_map(|batch| &batch.lines) {
-            text.extend_from_slice(&line.text);
-            text.push(b'\n');
-        }
-        let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| {
-            self.file.write_all(&text)?;
-            self.file.sync_data()
-        });
-        written.map_err(|error| {
-            if let Err(error) = self.file.set_len(self.end) {
-                self.failure = Some(format!("the end of the file is not known any more: {error}"));
-            }
-            error.to_string()
-        })
-    }
+/// Returns true if a text may be the beginning of a line.
+fn is_beginning(text: &[u8]) -> bool {
+    let text = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    text.zip(BEGINNING).all(|(byte, expected)| byte == expected)
 }
 
 /// Returns the text of some pieces of a file, a line each.
@@ -280,8 +202,7 @@ pub(crate) fn read(file: &mut File, pieces: &[Piece]) -> io::Result<String> {
     let mut text = String::new();
     for piece in pieces {
         file.seek(SeekFrom::Start(piece.start))?;
-        let length = file.take(piece.length.into()).read_to_string(&mut text)?;
-        if length != piece.length as usize {
+        if file.take(piece.length as u64).read_to_string(&mut text)? != piece.length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         text.push('\n');
@@ -298,19 +219,18 @@ mod tests {
     const TWO: &str = "0af7651916cd43dd8448eb211c80319d";
 
     /// In these tests, a document is the id of its trace.
-    fn read_id(text: &str) -> Result<Vec<Line>, String> {
-        let trace = parse(text).ok_or("no id")?;
+    fn read_id(text: &[u8]) -> Result<Vec<Line>, String> {
+        let trace = str::from_utf8(text).ok().and_then(parse).ok_or("no id")?;
         Ok(vec![Line { trace, has_root: true, text: text.into(), session: None }])
     }
 
     fn open(path: &Path) -> Result<(TraceFile, u64), FileError> {
-        TraceFile::open(path, Conversations::new(Rules::new(false)), &read_id)
+        TraceFile::open(path, Conversations::new(Rules::new(false)), read_id)
     }
 
-    fn append(file: &TraceFile, ids: &[&str]) -> Result<(), Refused> {
-        let lines = ids.iter().flat_map(|id| read_id(id).unwrap()).collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(file.append(lines))
+    fn append(file: &TraceFile, ids: &[&str]) -> Result<(), String> {
+        let lines: Vec<_> = ids.iter().flat_map(|id| read_id(id.as_bytes()).unwrap()).collect();
+        file.append(&lines).map_err(|refused| refused.to_string())
     }
 
     fn pieces(file: &TraceFile, id: &str) -> String {
@@ -336,7 +256,7 @@ mod tests {
         assert_eq!((append(&file, &[ONE, TWO]), append(&file, &[ONE]), cut), (Ok(()), Ok(()), 0));
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{ONE}\n{TWO}\n{ONE}\n"));
         assert_eq!(pieces(&file, ONE), "0 66 ");
-        file.close();
+        drop(file);
         let (file, cut) = open(&path).unwrap();
         assert_eq!(cut, 0);
         assert_eq!(pieces(&file, ONE), "0 66 ");
@@ -363,7 +283,7 @@ mod tests {
             let (file, cut) = open(&path).unwrap();
             assert_eq!(cut, expected_cut, "{content}");
             assert_eq!(append(&file, &[ONE]), Ok(()));
-            file.close();
+            drop(file);
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{ONE}\n"));
         }
     }
@@ -404,10 +324,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.jsonl");
         let rules = Rules { open: 1, ..Rules::new(false) };
-        let (file, _) = TraceFile::open(&path, Conversations::new(rules), &read_id).unwrap();
-        assert_eq!(append(&file, &[ONE, TWO]), Err(Refused::Full));
+        let (file, _) = TraceFile::open(&path, Conversations::new(rules), read_id).unwrap();
+        let full = || Err(Refused::Full.to_string());
+        assert_eq!(append(&file, &[ONE, TWO]), full());
         assert_eq!((append(&file, &[ONE]), append(&file, &[ONE])), (Ok(()), Ok(())));
-        assert_eq!(append(&file, &[TWO]), Err(Refused::Full));
+        assert_eq!(append(&file, &[TWO]), full());
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{ONE}\n{ONE}\n"));
     }
 }

@@ -6,14 +6,14 @@
 //! |---|---|
 //! | `routes` | requests and answers |
 //! | `otlp` | the request of the protocol, in protobuf and JSON |
-//! | `lines` | a request as lines of the trace file, one for each trace |
+//! | `lines` | a request as lines of the trace file, one for each trace in each scope |
 //! | `file` | the trace file: written before a request is answered, and read when a receiver starts |
 //! | `open` | which conversations have spans, and which are finished |
 //! | `receiver` | all of them together, and the run that judges |
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /v1/traces` | 200 as soon as the spans are on the disk; spans with invalid ids, and those nested too deep, are rejected by `partialSuccess` |
+//! | `POST /v1/traces` | 200 as soon as the spans are on the disk; spans with invalid ids, and those that a run could not read, are rejected by `partialSuccess` |
 //! | not OTLP, or damaged | 400 |
 //! | without the token, or of a web page | 401, 403 |
 //! | metrics, logs, anything else | 404 |

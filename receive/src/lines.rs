@@ -1,14 +1,14 @@
-//! The lines of the trace file: what a request says about one trace.
+//! The lines of the trace file: what a request says about one trace in one scope.
 //!
-//! A request has spans of many traces. Each trace gets a line of its own, an OTLP document, so that the spans of a
+//! A request has spans of many traces. Those of a trace get lines of their own, OTLP documents, so that the spans of a
 //! conversation are read later without those of others.
 
-use std::{mem, path::Path};
+use std::{path::Path, sync::LazyLock};
 
 use evaluator_host::{
     conversation::{SessionName, session_name_of},
     json::{self, ParseOptions},
-    trace::{Trace, TraceFormats, load_text},
+    trace::{TraceFormats, load_text},
 };
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
@@ -22,18 +22,20 @@ const SPAN_ID: usize = 16;
 /// Reason for rejecting a span.
 const IDS: &str = "a trace id has 32 hexadecimal digits, a span id 16, and neither is zero";
 
+static FORMATS: LazyLock<TraceFormats> = LazyLock::new(TraceFormats::default);
+
 /// Id of a trace.
 pub(crate) type TraceId = [u8; TRACE_ID];
 
 /// A line of the trace file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Line {
     pub(crate) trace: TraceId,
     /// Whether a span has no parent. Spans are sent when they have ended.
     pub(crate) has_root: bool,
     /// The document, without a line end.
     pub(crate) text: Vec<u8>,
-    /// Name of the session that the spans give; only read if conversations are sessions.
+    /// Name of the session that the spans give.
     pub(crate) session: Option<SessionName>,
 }
 
@@ -47,142 +49,81 @@ pub(crate) struct Lines {
     pub(crate) reason: Option<String>,
 }
 
-/// A span of a trace.
-struct Placed {
-    /// Positions of its resource and of its scope in that.
-    resource: usize,
-    scope: usize,
-    is_root: bool,
-    text: Box<RawValue>,
-}
-
 impl Lines {
-    /// Sorts the spans of a request by trace. `by_session` says whether the names of sessions are read.
+    /// Sorts the spans of a request by trace. Those that a run could not read are rejected.
     ///
     /// # Errors
     ///
-    /// A span is not one of OTLP.
-    pub(crate) fn of(mut resources: Vec<OfResource>, by_session: bool) -> Result<Self, String> {
+    /// A document cannot be written.
+    pub(crate) fn of(resources: &[OfResource]) -> Result<Self, String> {
         let mut all = Self::default();
-        let mut traces = IndexMap::<TraceId, Vec<Placed>>::new();
-        for (resource, of_resource) in resources.iter_mut().enumerate() {
-            for (scope, of_scope) in of_resource.scopes.iter_mut().enumerate() {
-                for text in mem::take(&mut of_scope.spans) {
-                    let identified = match &text {
-                        Ok(text) => identify(text)?.ok_or_else(|| IDS.to_owned()),
-                        Err(error) => Err(format!("the span cannot be decoded: {error}")),
-                    };
-                    match (identified, text) {
-                        (Ok((trace, is_root)), Ok(text)) => {
-                            let spans = traces.entry(trace).or_default();
-                            spans.push(Placed { resource, scope, is_root, text });
+        for resource in resources {
+            for scope in &resource.scopes {
+                let mut traces = IndexMap::<TraceId, (Line, Vec<&RawValue>)>::new();
+                let document =
+                    |spans: &[&RawValue]| document(&resource.members, &scope.members, spans);
+                for span in &scope.spans {
+                    let read = span
+                        .as_deref()
+                        .map_err(|error| format!("the span cannot be decoded: {error}"));
+                    match read.and_then(|span| Ok((span, identify(&document(&[span])?)?))) {
+                        Ok((span, (trace, is_root, session))) => {
+                            let new = || (Line { trace, ..Line::default() }, Vec::new());
+                            let (line, spans) = traces.entry(trace).or_insert_with(new);
+                            line.has_root |= is_root;
+                            line.session = line.session.take().into_iter().chain(session).min();
+                            spans.push(span);
                         }
-                        (Err(reason), _) | (_, Err(reason)) => all.reject(reason),
+                        Err(reason) => {
+                            all.rejected += 1;
+                            all.reason.get_or_insert(reason);
+                        }
                     }
                 }
+                for (mut line, spans) in traces.into_values() {
+                    line.text = document(&spans)?.into_bytes();
+                    all.lines.push(line);
+                }
             }
-        }
-        for (trace, spans) in traces {
-            all.add(trace, spans, &resources, by_session)?;
         }
         Ok(all)
     }
-
-    fn reject(&mut self, reason: String) {
-        self.rejected += 1;
-        self.reason.get_or_insert(reason);
-    }
-
-    /// Adds the line of a trace without the spans that cannot be read again, such as those with values that are nested too deep.
-    fn add(
-        &mut self,
-        trace: TraceId,
-        mut spans: Vec<Placed>,
-        resources: &[OfResource],
-        by_session: bool,
-    ) -> Result<(), String> {
-        let mut text = document(&spans, resources)?;
-        let mut read = read_again(&text);
-        if read.is_err() {
-            let mut readable = Vec::new();
-            for span in spans {
-                match read_again(&document(std::slice::from_ref(&span), resources)?) {
-                    Ok(_) => readable.push(span),
-                    Err(reason) => self.reject(reason),
-                }
-            }
-            if readable.is_empty() {
-                return Ok(());
-            }
-            spans = readable;
-            text = document(&spans, resources)?;
-            read = read_again(&text);
-        }
-        let session = read?.first().filter(|_| by_session).and_then(session_name_of);
-        let has_root = spans.iter().any(|span| span.is_root);
-        self.lines.push(Line { trace, has_root, text: text.into_bytes(), session });
-        Ok(())
-    }
 }
 
-/// Returns the document with these spans of one trace, which are in the order of the request, on one line.
-fn document(spans: &[Placed], resources: &[OfResource]) -> Result<String, String> {
-    let mut all = Vec::new();
-    for of_resource in spans.chunk_by(|one, other| one.resource == other.resource) {
-        let Some(resource) = resources.get(of_resource[0].resource) else { continue };
-        let mut scopes = Vec::new();
-        for of_scope in of_resource.chunk_by(|one, other| one.scope == other.scope) {
-            let Some(scope) = resource.scopes.get(of_scope[0].scope) else { continue };
-            let mut members = scope.members.clone();
-            let texts: Vec<&RawValue> = of_scope.iter().map(|span| &*span.text).collect();
-            members.insert_list("spans", &texts)?;
-            scopes.push(members);
-        }
-        let mut members = resource.members.clone();
-        members.insert_list("scopeSpans", &scopes)?;
-        all.push(members);
-    }
-    let mut document = Members::default();
-    document.insert_list("resourceSpans", &all)?;
+/// Returns the document with these spans on one line.
+fn document(resource: &Members, scope: &Members, spans: &[&RawValue]) -> Result<String, String> {
+    let scope = scope.with("spans", &spans)?;
+    let resource = resource.with("scopeSpans", &[scope])?;
+    let document = Members::default().with("resourceSpans", &[resource])?;
     let text = serde_json::to_string(&document).map_err(|error| error.to_string())?;
     // They are between values only: in a text, they are escaped.
     Ok(if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text })
 }
 
-/// Reads a document as a run does.
-fn read_again(text: &str) -> Result<Vec<Trace>, String> {
-    let loaded = load_text(text, Path::new("-"), &TraceFormats::default());
-    let loaded = loaded.map_err(|error| {
+/// Reads the document of a span as a run does. Returns its trace, whether it has no parent, and the name of its session.
+///
+/// # Errors
+///
+/// It cannot be read, e.g. because values are nested too deep, or one of its ids is not an id.
+fn identify(text: &str) -> Result<(TraceId, bool, Option<SessionName>), String> {
+    let loaded = load_text(text, Path::new("-"), &FORMATS).map_err(|error| {
         // What is not JSON to a run has no format.
         let json = json::parse(text, &ParseOptions::default());
         json.map_or_else(|error| error.to_string(), |_| error.kind.to_string())
     })?;
-    match loaded.unusable.is_empty() {
-        true => Ok(loaded.traces),
-        false => Err(loaded.unusable.to_string()),
+    let ids = loaded.traces.first().and_then(|trace| {
+        let span = trace.spans.first()?;
+        let is_id = |id: &str| id.len() == SPAN_ID && id.bytes().all(|it| it.is_ascii_hexdigit());
+        let parent = span.parent_span_id.as_deref();
+        let is_valid = is_id(&span.span_id) && parent.is_none_or(is_id);
+        Some((parse(&trace.trace_id)?, parent.is_none(), session_name_of(trace)))
+            .filter(|_| is_valid)
+    });
+    match ids {
+        Some(ids) if loaded.unusable.is_empty() => Ok(ids),
+        Some(_) => Err(loaded.unusable.to_string()),
+        None => Err(IDS.to_owned()),
     }
-}
-
-/// Returns the trace of a span, and whether it has no parent; `None` if one of its ids is not an id.
-///
-/// # Errors
-///
-/// It is not a span of OTLP.
-fn identify(text: &RawValue) -> Result<Option<(TraceId, bool)>, String> {
-    let of_span = |error| format!("`spans`: {error}");
-    let span: Members =
-        serde_json::from_str(text.get()).map_err(|error| of_span(error.to_string()))?;
-    for key in ["attributes", "events", "links"] {
-        span.get::<Vec<Members>>(key).map_err(of_span)?;
-    }
-    span.check_object("status").map_err(of_span)?;
-    let id = |key| span.get::<String>(key).map_err(of_span);
-    let (trace, own, parent) = (id("traceId")?, id("spanId")?, id("parentSpanId")?);
-    let is_zero = |id: &str| id.bytes().all(|digit| digit == b'0');
-    let has_digits = |id: &str| id.len() == SPAN_ID && id.bytes().all(|it| it.is_ascii_hexdigit());
-    let is_valid = has_digits(&own) && !is_zero(&own) && (parent.is_empty() || has_digits(&parent));
-    let trace = parse(&trace).filter(|trace| is_valid && *trace != [0; TRACE_ID]);
-    Ok(trace.map(|trace| (trace, is_zero(&parent))))
 }
 
 /// Returns the trace with this hexadecimal id; `None` if the text is not such an id.
@@ -200,7 +141,7 @@ mod tests {
     use crate::otlp::{from_json, from_protobuf, hex};
 
     fn try_lines(request: &Value) -> Result<Lines, String> {
-        Lines::of(from_json(request.to_string().as_bytes())?, true)
+        Lines::of(&from_json(request.to_string().as_bytes())?)
     }
 
     fn lines(request: &Value) -> (Vec<(String, bool, Value)>, usize) {
@@ -220,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn each_trace_has_a_line_with_its_resources_and_scopes() {
+    fn each_trace_has_a_line_for_each_scope_with_its_resource() {
         let resource =
             |name: &str| json!({"attributes": [{"key": name, "value": {"intValue": "1"}}]});
         let parent = "0000000000000009";
@@ -233,18 +174,24 @@ mod tests {
         ]});
         let (lines, rejected) = lines(&request);
         assert_eq!(rejected, 0);
-        let first = json!({"resourceSpans": [{"resource": resource("a"), "scopeSpans": [
-            {"scope": {"name": "x"}, "spans": [span(1, 1, ""), span(1, 3, parent)]},
-            {"scope": {"name": "y"}, "spans": [span(1, 4, parent)]},
-        ]}]});
-        let second = json!({"resourceSpans": [
-            {"resource": resource("a"), "scopeSpans": [{"scope": {"name": "x"}, "spans": [span(2, 2, parent)]}]},
-            {"resource": resource("b"), "scopeSpans": [{"spans": [span(2, 5, parent)]}]},
-        ]});
-        assert_eq!(
-            lines,
-            [(format!("{:032x}", 1), true, first), (format!("{:032x}", 2), false, second)]
-        );
+        let line = |trace: u8, has_root, mut of_resource: Value, of_scope: Value| {
+            of_resource["scopeSpans"] = json!([of_scope]);
+            (format!("{trace:032x}"), has_root, json!({"resourceSpans": [of_resource]}))
+        };
+        let of_a = || json!({"resource": resource("a")});
+        let first = json!({"scope": {"name": "x"}, "spans": [span(1, 1, ""), span(1, 3, parent)]});
+        let expected = [
+            line(1, true, of_a(), first),
+            line(2, false, of_a(), json!({"scope": {"name": "x"}, "spans": [span(2, 2, parent)]})),
+            line(1, false, of_a(), json!({"scope": {"name": "y"}, "spans": [span(1, 4, parent)]})),
+            line(
+                2,
+                false,
+                json!({"resource": resource("b")}),
+                json!({"spans": [span(2, 5, parent)]}),
+            ),
+        ];
+        assert_eq!(lines, expected);
     }
 
     #[test]
@@ -252,7 +199,6 @@ mod tests {
         let bad = [
             ("traceId", "0"),
             ("traceId", ""),
-            ("traceId", "CvdlGRbNQ92ESOshHIAxnA=="),
             ("traceId", "00000000000000000000000000000000"),
             ("spanId", "0000000000000000"),
             ("spanId", "x"),
@@ -294,18 +240,16 @@ mod tests {
             json!({"data": []}),
             json!({"resourceSpans": {}}),
             json!({"resourceSpans": [[]]}),
-            json!({"resourceSpans": [{"resource": [[]]}]}),
             json!({"resourceSpans": [{"scopeSpans": [[{"name": "s"}, []]]}]}),
-            json!({"resourceSpans": [{"scopeSpans": [{"scope": ["s"]}]}]}),
-            json!({"resourceSpans": [{"scopeSpans": [{"spans": [[1, 2]]}]}]}),
-            one_span(&json!({"attributes": [["key", {"stringValue": "v"}]]})),
-            one_span(&json!({"attributes": {}})),
-            one_span(&json!({"events": [["5", "e"]]})),
-            one_span(&json!({"links": [[]]})),
-            one_span(&json!({"status": [2]})),
-            one_span(&json!({"traceId": 5})),
+            json!({"resourceSpans": [{"scopeSpans": [{"spans": {}}]}]}),
         ] {
             try_lines(&request).unwrap_err();
+        }
+        for span in [
+            json!({"resourceSpans": [{"scopeSpans": [{"spans": [[1, 2]]}]}]}),
+            one_span(&json!({"traceId": 5})),
+        ] {
+            assert_eq!(try_lines(&span).unwrap().rejected, 1, "{span}");
         }
         for twice in [
             r#"{"resourceSpans": [], "resourceSpans": []}"#,
@@ -324,7 +268,7 @@ mod tests {
         let members = json!({"unknown": [18446744073709551616_u128.to_string(), "a\nb"], "status": null, "attributes": null});
         let request = one_span(&members);
         let pretty = serde_json::to_string_pretty(&request).unwrap();
-        let Lines { lines, .. } = Lines::of(from_json(pretty.as_bytes()).unwrap(), false).unwrap();
+        let Lines { lines, .. } = Lines::of(&from_json(pretty.as_bytes()).unwrap()).unwrap();
         assert!(!lines[0].text.contains(&b'\n'));
         assert_eq!(serde_json::from_slice::<Value>(&lines[0].text).unwrap(), request);
         assert_eq!(lines[0].session, None);
@@ -351,7 +295,7 @@ mod tests {
                 r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#,
                 spans.join(",")
             );
-            Lines::of(from_json(text.as_bytes()).unwrap(), false).unwrap()
+            Lines::of(&from_json(text.as_bytes()).unwrap()).unwrap()
         };
         let found = request(&[deep(1, 20), deep(2, 10_000), deep(3, 0)]);
         assert_eq!((found.lines.len(), found.rejected), (1, 1));
@@ -393,7 +337,7 @@ mod tests {
         let spans =
             [span(1, &field(1, b"text")), span(2, &deep), span(3, &field(1, b"\xff"))].concat();
         let request = field(1, &field(2, &spans));
-        let found = Lines::of(from_protobuf(&request).unwrap(), false).unwrap();
+        let found = Lines::of(&from_protobuf(&request).unwrap()).unwrap();
         assert_eq!((found.lines.len(), found.rejected), (1, 2));
         let text = String::from_utf8(found.lines[0].text.clone()).unwrap();
         assert!(
@@ -406,15 +350,23 @@ mod tests {
     #[test]
     fn protobuf_is_written_as_json_and_loses_nothing() {
         let expected = json!({"resourceSpans": [{
-            "resource": {"attributes": [{"key": "r", "value": {"boolValue": true}}]}, "schemaUrl": "v",
-            "scopeSpans": [{"scope": {"name": "n", "version": "1"}, "schemaUrl": "u", "spans": [{
-                "traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "b7ad6b7169203331", "parentSpanId": "00f067aa0ba902b7",
-                "name": "chat", "startTimeUnixNano": "0", "endTimeUnixNano": "0",
-                "attributes": [{"key": "k", "value": {"kvlistValue": {"values": [{"key": "b", "value": {"bytesValue": "aGk="}}]}}}],
-                "events": [{"timeUnixNano": "0", "name": "e"}],
-                "links": [{"traceId": "0af7651916cd43dd8448eb211c80319d", "spanId": "b7ad6b7169203332"}],
-                "status": {"message": "m"},
-            }]}],
+            "resource": {"attributes": [{"key": "r", "value": {"boolValue": true}}], "droppedAttributesCount": 0}, "schemaUrl": "v",
+            "scopeSpans": [{
+                "scope": {"name": "n", "version": "1", "attributes": [], "droppedAttributesCount": 0}, "schemaUrl": "u",
+                "spans": [{
+                    "traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "b7ad6b7169203331", "traceState": "",
+                    "parentSpanId": "00f067aa0ba902b7", "name": "chat", "kind": 0, "startTimeUnixNano": "0", "endTimeUnixNano": "0",
+                    "attributes": [{"key": "k", "value": {"kvlistValue": {"values": [{"key": "b", "value": {"bytesValue": "aGk="}}]}}}],
+                    "droppedAttributesCount": 0,
+                    "events": [{"timeUnixNano": "0", "name": "e", "attributes": [], "droppedAttributesCount": 0}],
+                    "droppedEventsCount": 0,
+                    "links": [{
+                        "traceId": "0af7651916cd43dd8448eb211c80319d", "spanId": "b7ad6b7169203332", "traceState": "",
+                        "attributes": [], "droppedAttributesCount": 0, "flags": 0,
+                    }],
+                    "droppedLinksCount": 0, "status": {"message": "m", "code": 0}, "flags": 0,
+                }],
+            }],
         }]});
         let bytes = |hex: &str| u128::from_str_radix(hex, 16).unwrap().to_be_bytes();
         let id = |hex: &str| bytes(hex)[8..].to_vec();
@@ -439,7 +391,7 @@ mod tests {
         let scope = [field(1, &scope), field(2, &span.concat()), text(3, "u")].concat();
         let resource = field(1, &attribute(b"r", &[2 << 3, 1]));
         let request = field(1, &[field(1, &resource), field(2, &scope), text(3, "v")].concat());
-        let found = Lines::of(from_protobuf(&request).unwrap(), false).unwrap();
+        let found = Lines::of(&from_protobuf(&request).unwrap()).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&found.lines[0].text).unwrap(), expected);
         assert!(!found.lines[0].has_root);
     }

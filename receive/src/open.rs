@@ -40,14 +40,14 @@ impl Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) start: u64,
-    pub(crate) length: u32,
+    pub(crate) length: usize,
 }
 
 /// A conversation that is finished.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finished {
     /// Its index among all conversations.
-    pub(crate) index: u32,
+    pub(crate) index: usize,
     /// Lines with its spans, and possibly others.
     pub(crate) pieces: Vec<Piece>,
     /// How many of them it had when it was finished before.
@@ -69,15 +69,15 @@ pub(crate) struct Conversations {
     all: Vec<Conversation>,
     traces: HashMap<TraceId, OfTrace>,
     /// By the name of the session.
-    of_session: HashMap<String, u32>,
+    of_session: HashMap<String, usize>,
     /// Those that were not taken since their last spans, by the time at which they are finished.
-    open: BTreeSet<(Instant, u32)>,
+    open: BTreeSet<(Instant, usize)>,
     split: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct OfTrace {
-    conversation: u32,
+    conversation: usize,
     /// What gives it the name of its session.
     name: Option<SessionName>,
     pieces: Vec<Piece>,
@@ -119,25 +119,24 @@ impl Conversations {
     }
 
     /// Returns the index of the conversation of a trace.
-    pub(crate) fn of(&self, trace: &TraceId) -> Option<u32> {
+    pub(crate) fn of(&self, trace: &TraceId) -> Option<usize> {
         self.traces.get(trace).map(|it| it.conversation)
     }
 
     /// Returns the id of the least trace of a conversation.
-    pub(crate) fn trace_of(&self, index: u32) -> Option<String> {
-        self.all.get(index as usize)?.traces.iter().min().map(|trace| hex(trace))
+    pub(crate) fn trace_of(&self, index: usize) -> Option<String> {
+        self.all[index].traces.iter().min().map(|trace| hex(trace))
     }
 
     /// Returns true if there is room for the conversations of these lines. If not, finishes those that are quiet, the one that
     /// has been so for longest first, to make room for a later attempt.
     pub(crate) fn has_room(&mut self, traces: &HashSet<TraceId>, now: Instant) -> bool {
-        let is_open = |index: u32| self.all.get(index as usize).is_some_and(|it| it.due.is_some());
+        let is_open = |index: usize| self.all[index].due.is_some();
         let opened = traces.iter().filter(|trace| !self.of(trace).is_some_and(is_open)).count();
         let wanted = (self.open() + opened).saturating_sub(self.rules.open);
         let due = self.open.iter().take_while(|(due, _)| *due <= now).count();
-        let is_quiet = |(_, index): &&(Instant, u32)| {
-            let last = self.all.get(*index as usize).map(|it| it.last);
-            last.is_some_and(|last| now.duration_since(last) >= self.rules.quiet_for)
+        let is_quiet = |(_, index): &&(Instant, usize)| {
+            now.duration_since(self.all[*index].last) >= self.rules.quiet_for
         };
         let early = self.open.iter().skip(due).filter(is_quiet).take(wanted.saturating_sub(due));
         for (_, index) in early.copied().collect::<Vec<_>>() {
@@ -150,22 +149,17 @@ impl Conversations {
     pub(crate) fn add(&mut self, line: &Line, piece: Piece, now: Instant) {
         if !self.traces.contains_key(&line.trace) {
             let conversation = self.begin(now);
-            let (name, pieces, has_root) = (None, Vec::new(), false);
-            self.traces.insert(line.trace, OfTrace { conversation, name, pieces, has_root });
-            if let Some(conversation) = self.all.get_mut(conversation as usize) {
-                conversation.traces.push(line.trace);
-            }
+            self.traces.insert(line.trace, OfTrace { conversation, ..OfTrace::default() });
+            self.all[conversation].traces.push(line.trace);
         }
-        if let Some(session) = &line.session {
+        if let Some(session) = line.session.as_ref().filter(|_| self.rules.by_session) {
             self.name(line.trace, session, now);
         }
         let Some(trace) = self.traces.get_mut(&line.trace) else { return };
         trace.pieces.push(piece);
         trace.has_root |= line.has_root;
         let index = trace.conversation;
-        if let Some(conversation) = self.all.get_mut(index as usize) {
-            conversation.last = now;
-        }
+        self.all[index].last = now;
         self.reopen(index);
     }
 
@@ -177,17 +171,10 @@ impl Conversations {
         }
     }
 
-    fn begin(&mut self, now: Instant) -> u32 {
-        // 4 billion conversations take a TB, so this number is not reached.
-        let index = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(Conversation {
-            traces: Vec::new(),
-            last: now,
-            due: None,
-            taken: 0,
-            was_taken: false,
-        });
-        index
+    fn begin(&mut self, last: Instant) -> usize {
+        let (traces, due, taken, was_taken) = (Vec::new(), None, 0, false);
+        self.all.push(Conversation { traces, last, due, taken, was_taken });
+        self.all.len() - 1
     }
 
     /// Gives a trace the name of its session, and moves it into the conversation of that. The least name of a trace counts, as in a
@@ -202,7 +189,7 @@ impl Conversations {
         if earlier.as_ref().is_some_and(|earlier| earlier.as_str() == name) {
             return;
         }
-        let has_others = self.all.get(from as usize).is_some_and(|it| it.traces.len() > 1);
+        let has_others = self.all[from].traces.len() > 1;
         if let (false, Some(earlier)) = (has_others, earlier) {
             self.of_session.remove(earlier.as_str());
         }
@@ -216,18 +203,16 @@ impl Conversations {
     }
 
     /// Moves a trace into another conversation. Both are judged as they are then.
-    fn move_trace(&mut self, trace: TraceId, from: u32, to: u32) {
+    fn move_trace(&mut self, trace: TraceId, from: usize, to: usize) {
         if from == to {
             return;
         }
         if let Some(known) = self.traces.get_mut(&trace) {
             known.conversation = to;
         }
-        if let Some(target) = self.all.get_mut(to as usize) {
-            target.taken = 0;
-            target.traces.push(trace);
-        }
-        let Some(left) = self.all.get_mut(from as usize) else { return };
+        self.all[to].taken = 0;
+        self.all[to].traces.push(trace);
+        let left = &mut self.all[from];
         left.taken = 0;
         left.traces.retain(|other| *other != trace);
         if left.traces.is_empty() {
@@ -239,8 +224,8 @@ impl Conversations {
     }
 
     /// Makes a conversation open.
-    fn reopen(&mut self, index: u32) {
-        let Some(conversation) = self.all.get(index as usize) else { return };
+    fn reopen(&mut self, index: usize) {
+        let conversation = &self.all[index];
         let has_root = |trace| self.traces.get(trace).is_some_and(|it| it.has_root);
         let is_ended = !self.rules.by_session && conversation.traces.iter().any(has_root);
         let time = if is_ended { self.rules.quiet_for } else { self.rules.idle_for };
@@ -248,17 +233,16 @@ impl Conversations {
         self.set_due(index, Some(due));
     }
 
-    fn set_due(&mut self, index: u32, due: Option<Instant>) {
-        let Some(conversation) = self.all.get_mut(index as usize) else { return };
-        if let Some(earlier) = mem::replace(&mut conversation.due, due) {
+    fn set_due(&mut self, index: usize, due: Option<Instant>) {
+        if let Some(earlier) = mem::replace(&mut self.all[index].due, due) {
             self.open.remove(&(earlier, index));
         }
         self.open.extend(due.map(|due| (due, index)));
     }
 
-    fn take(&mut self, index: u32) -> Next {
+    fn take(&mut self, index: usize) -> Next {
         self.set_due(index, None);
-        let Some(conversation) = self.all.get_mut(index as usize) else { return Next::Wait(None) };
+        let conversation = &mut self.all[index];
         let traces = conversation.traces.iter().filter_map(|trace| self.traces.get(trace));
         // A line that another program has written may have several traces.
         let pieces: BTreeMap<u64, Piece> =

@@ -39,18 +39,15 @@ pub(crate) fn from_json(body: &[u8]) -> Result<Vec<OfResource>, String> {
     if !request.is_empty() && !request.has("resourceSpans") {
         return Err("missing field `resourceSpans`".to_owned());
     }
-    let resource = |mut members: Members| {
-        let scope = |mut members: Members| {
-            let spans = members.take_list("spans")?.into_iter().map(Ok).collect();
-            members.check_object("scope")?;
-            Ok(OfScope { members, spans })
-        };
-        let scopes = members.take_list("scopeSpans")?.into_iter().map(scope);
-        let scopes = scopes.collect::<Result<_, String>>()?;
-        members.check_object("resource")?;
-        Ok(OfResource { members, scopes })
+    let scope = |mut members: Members| {
+        let spans = members.take("spans")?.into_iter().map(Ok).collect();
+        Ok(OfScope { members, spans })
     };
-    request.take_list("resourceSpans")?.into_iter().map(resource).collect()
+    let resource = |mut members: Members| {
+        let scopes = members.take("scopeSpans")?.into_iter().map(scope);
+        Ok(OfResource { scopes: scopes.collect::<Result<_, String>>()?, members })
+    };
+    request.take("resourceSpans")?.into_iter().map(resource).collect()
 }
 
 /// Reads a request in protobuf.
@@ -62,194 +59,131 @@ pub(crate) fn from_protobuf(body: &[u8]) -> Result<Vec<OfResource>, String> {
     let request = Request::decode(body).map_err(|error| error.to_string())?;
     let span = |bytes: Vec<u8>| {
         // Values may be nested too deep for the decoder.
-        let span = Span::decode(&*bytes).map_err(|error| error.to_string())?;
-        json::raw(&span)
+        json::raw(&Span::decode(&*bytes).map_err(|error| error.to_string())?)
+    };
+    let members = |key: &str, value: Box<RawValue>, schema_url: String| {
+        Members::default().with(key, &value)?.with("schemaUrl", &schema_url)
     };
     let scope = |scope: ScopeSpans| {
-        let mut members = Members::default();
-        members.insert("scope", &scope.scope)?;
-        members.insert("schemaUrl", &scope.schema_url)?;
+        let members = members("scope", json::raw(&scope.scope)?, scope.schema_url)?;
         Ok(OfScope { members, spans: scope.spans.into_iter().map(span).collect() })
     };
     let resource = |resource: ResourceSpans| {
-        let mut members = Members::default();
-        members.insert("resource", &resource.resource)?;
-        members.insert("schemaUrl", &resource.schema_url)?;
+        let members = members("resource", json::raw(&resource.resource)?, resource.schema_url)?;
         let scopes = resource.scope_spans.into_iter().map(scope);
         Ok(OfResource { members, scopes: scopes.collect::<Result<_, String>>()? })
     };
     request.resource_spans.into_iter().map(resource).collect()
 }
 
-/// `ExportTraceServiceRequest`.
-#[derive(Clone, PartialEq, Message)]
-struct Request {
-    #[prost(message, repeated, tag = "1")]
-    resource_spans: Vec<ResourceSpans>,
+/// Declares messages. A row is a field: its name, its type, how protobuf encodes it, and how JSON does if that is not as serde does.
+macro_rules! messages {
+    ($($(#[$doc:meta])* $name:ident {
+        $($field:ident: $type:ty = ($($protobuf:tt)*) $($json:literal)?,)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Message, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        pub(crate) struct $name {$(
+            #[prost($($protobuf)*)]
+            $(#[serde(serialize_with = $json)])?
+            pub(crate) $field: $type,
+        )*}
+    )*};
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct ResourceSpans {
-    #[prost(message, optional, tag = "1")]
-    resource: Option<Resource>,
-    #[prost(message, repeated, tag = "2")]
-    scope_spans: Vec<ScopeSpans>,
-    #[prost(string, tag = "3")]
-    schema_url: String,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Resource {
-    #[prost(message, repeated, tag = "1")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    attributes: Vec<KeyValue>,
-    #[prost(uint32, tag = "2")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_attributes_count: u32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ScopeSpans {
-    #[prost(message, optional, tag = "1")]
-    scope: Option<Scope>,
-    /// Each is a message, which is decoded by itself, so that one that cannot be decoded leaves the others.
-    #[prost(bytes = "vec", repeated, tag = "2")]
-    spans: Vec<Vec<u8>>,
-    #[prost(string, tag = "3")]
-    schema_url: String,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Scope {
-    #[prost(string, tag = "1")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    name: String,
-    #[prost(string, tag = "2")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    version: String,
-    #[prost(message, repeated, tag = "3")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    attributes: Vec<KeyValue>,
-    #[prost(uint32, tag = "4")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_attributes_count: u32,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Span {
-    #[prost(bytes = "vec", tag = "1")]
-    #[serde(serialize_with = "json::id", skip_serializing_if = "json::is_default")]
-    trace_id: Vec<u8>,
-    #[prost(bytes = "vec", tag = "2")]
-    #[serde(serialize_with = "json::id", skip_serializing_if = "json::is_default")]
-    span_id: Vec<u8>,
-    #[prost(string, tag = "3")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    trace_state: String,
-    #[prost(bytes = "vec", tag = "4")]
-    #[serde(serialize_with = "json::id", skip_serializing_if = "json::is_default")]
-    parent_span_id: Vec<u8>,
-    #[prost(string, tag = "5")]
-    name: String,
-    #[prost(int32, tag = "6")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    kind: i32,
-    #[prost(fixed64, tag = "7")]
-    #[serde(serialize_with = "json::number")]
-    start_time_unix_nano: u64,
-    #[prost(fixed64, tag = "8")]
-    #[serde(serialize_with = "json::number")]
-    end_time_unix_nano: u64,
-    #[prost(message, repeated, tag = "9")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    attributes: Vec<KeyValue>,
-    #[prost(uint32, tag = "10")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_attributes_count: u32,
-    #[prost(message, repeated, tag = "11")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    events: Vec<Event>,
-    #[prost(uint32, tag = "12")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_events_count: u32,
-    #[prost(message, repeated, tag = "13")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    links: Vec<Link>,
-    #[prost(uint32, tag = "14")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_links_count: u32,
-    #[prost(message, optional, tag = "15")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<Status>,
-    #[prost(fixed32, tag = "16")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    flags: u32,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Event {
-    #[prost(fixed64, tag = "1")]
-    #[serde(serialize_with = "json::number")]
-    time_unix_nano: u64,
-    #[prost(string, tag = "2")]
-    name: String,
-    #[prost(message, repeated, tag = "3")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    attributes: Vec<KeyValue>,
-    #[prost(uint32, tag = "4")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_attributes_count: u32,
+messages! {
+    /// `ExportTraceServiceRequest`.
+    Request {
+        resource_spans: Vec<ResourceSpans> = (message, repeated, tag = "1"),
+    }
+    ResourceSpans {
+        resource: Option<Resource> = (message, optional, tag = "1"),
+        scope_spans: Vec<ScopeSpans> = (message, repeated, tag = "2"),
+        schema_url: String = (string, tag = "3"),
+    }
+    Resource {
+        attributes: Vec<KeyValue> = (message, repeated, tag = "1"),
+        dropped_attributes_count: u32 = (uint32, tag = "2"),
+    }
+    /// Each span is a message, which is decoded by itself, so that one that cannot be decoded leaves the others.
+    ScopeSpans {
+        scope: Option<Scope> = (message, optional, tag = "1"),
+        spans: Vec<Vec<u8>> = (bytes = "vec", repeated, tag = "2"),
+        schema_url: String = (string, tag = "3"),
+    }
+    Scope {
+        name: String = (string, tag = "1"),
+        version: String = (string, tag = "2"),
+        attributes: Vec<KeyValue> = (message, repeated, tag = "3"),
+        dropped_attributes_count: u32 = (uint32, tag = "4"),
+    }
+    Span {
+        trace_id: Vec<u8> = (bytes = "vec", tag = "1") "json::id",
+        span_id: Vec<u8> = (bytes = "vec", tag = "2") "json::id",
+        trace_state: String = (string, tag = "3"),
+        parent_span_id: Vec<u8> = (bytes = "vec", tag = "4") "json::id",
+        name: String = (string, tag = "5"),
+        kind: i32 = (int32, tag = "6"),
+        start_time_unix_nano: u64 = (fixed64, tag = "7") "json::number",
+        end_time_unix_nano: u64 = (fixed64, tag = "8") "json::number",
+        attributes: Vec<KeyValue> = (message, repeated, tag = "9"),
+        dropped_attributes_count: u32 = (uint32, tag = "10"),
+        events: Vec<Event> = (message, repeated, tag = "11"),
+        dropped_events_count: u32 = (uint32, tag = "12"),
+        links: Vec<Link> = (message, repeated, tag = "13"),
+        dropped_links_count: u32 = (uint32, tag = "14"),
+        status: Option<Status> = (message, optional, tag = "15"),
+        flags: u32 = (fixed32, tag = "16"),
+    }
+    Event {
+        time_unix_nano: u64 = (fixed64, tag = "1") "json::number",
+        name: String = (string, tag = "2"),
+        attributes: Vec<KeyValue> = (message, repeated, tag = "3"),
+        dropped_attributes_count: u32 = (uint32, tag = "4"),
+    }
+    Link {
+        trace_id: Vec<u8> = (bytes = "vec", tag = "1") "json::id",
+        span_id: Vec<u8> = (bytes = "vec", tag = "2") "json::id",
+        trace_state: String = (string, tag = "3"),
+        attributes: Vec<KeyValue> = (message, repeated, tag = "4"),
+        dropped_attributes_count: u32 = (uint32, tag = "5"),
+        flags: u32 = (fixed32, tag = "6"),
+    }
+    Status {
+        message: String = (string, tag = "2"),
+        code: i32 = (int32, tag = "3"),
+    }
+    KeyValue {
+        key: String = (string, tag = "1"),
+        value: Option<AnyValue> = (message, optional, tag = "2"),
+    }
+    ArrayValue {
+        values: Vec<AnyValue> = (message, repeated, tag = "1"),
+    }
+    KeyValueList {
+        values: Vec<KeyValue> = (message, repeated, tag = "1"),
+    }
+    /// `ExportTraceServiceResponse` to a request of which everything was accepted.
+    Accepted {}
+    /// `ExportTraceServiceResponse` to any other.
+    Response {
+        partial_success: Option<PartialSuccess> = (message, optional, tag = "1"),
+    }
+    /// The number of spans that were refused, and the reason.
+    PartialSuccess {
+        rejected_spans: i64 = (int64, tag = "1") "json::number",
+        error_message: String = (string, tag = "2"),
+    }
+    /// `google.rpc.Status`, the body of an error.
+    RpcStatus {
+        code: i32 = (int32, tag = "1"),
+        message: String = (string, tag = "2"),
+    }
 }
 
 #[derive(Clone, PartialEq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Link {
-    #[prost(bytes = "vec", tag = "1")]
-    #[serde(serialize_with = "json::id", skip_serializing_if = "json::is_default")]
-    trace_id: Vec<u8>,
-    #[prost(bytes = "vec", tag = "2")]
-    #[serde(serialize_with = "json::id", skip_serializing_if = "json::is_default")]
-    span_id: Vec<u8>,
-    #[prost(string, tag = "3")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    trace_state: String,
-    #[prost(message, repeated, tag = "4")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    attributes: Vec<KeyValue>,
-    #[prost(uint32, tag = "5")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    dropped_attributes_count: u32,
-    #[prost(fixed32, tag = "6")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    flags: u32,
-}
-
-#[derive(Clone, PartialEq, Eq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    #[prost(string, tag = "2")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    message: String,
-    #[prost(int32, tag = "3")]
-    #[serde(skip_serializing_if = "json::is_default")]
-    code: i32,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-struct KeyValue {
-    #[prost(string, tag = "1")]
-    key: String,
-    #[prost(message, optional, tag = "2")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<AnyValue>,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-struct AnyValue {
+pub(crate) struct AnyValue {
     #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6, 7")]
     #[serde(flatten)]
     kind: Option<Kind>,
@@ -273,45 +207,4 @@ enum Kind {
     KvlistValue(KeyValueList),
     #[prost(bytes, tag = "7")]
     BytesValue(#[serde(serialize_with = "json::base64")] Vec<u8>),
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-struct ArrayValue {
-    #[prost(message, repeated, tag = "1")]
-    values: Vec<AnyValue>,
-}
-
-#[derive(Clone, PartialEq, Message, Serialize)]
-struct KeyValueList {
-    #[prost(message, repeated, tag = "1")]
-    values: Vec<KeyValue>,
-}
-
-/// `ExportTraceServiceResponse`.
-#[derive(Clone, PartialEq, Eq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Response {
-    #[prost(message, optional, tag = "1")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) partial_success: Option<PartialSuccess>,
-}
-
-/// The number of spans that were refused, and the reason.
-#[derive(Clone, PartialEq, Eq, Message, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PartialSuccess {
-    #[prost(int64, tag = "1")]
-    #[serde(serialize_with = "json::number")]
-    pub(crate) rejected_spans: i64,
-    #[prost(string, tag = "2")]
-    pub(crate) error_message: String,
-}
-
-/// `google.rpc.Status`, the body of an error.
-#[derive(Clone, PartialEq, Eq, Message, Serialize)]
-pub(crate) struct RpcStatus {
-    #[prost(int32, tag = "1")]
-    pub(crate) code: i32,
-    #[prost(string, tag = "2")]
-    pub(crate) message: String,
 }

@@ -4,7 +4,6 @@ use std::{
     collections::HashMap,
     fmt,
     fs::File,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
@@ -19,10 +18,10 @@ use evaluator_host::{
     trace::{FileTraces, Trace, TraceFormats, load_text},
 };
 use evaluator_serve::{Ended, Server};
-use tokio::{sync::mpsc, task::spawn_blocking, time::sleep_until};
+use tokio::{sync::mpsc, task::spawn_blocking, time::timeout_at};
 
 use crate::{
-    file::{self, FileError, Shared, TraceFile},
+    file::{self, FileError, ReadLines, Shared, TraceFile},
     lines::{Lines, parse},
     open::{Conversations, Finished, Next, Rules},
     otlp,
@@ -32,7 +31,6 @@ use crate::{
 /// A receiver that was not started.
 #[derive(Debug)]
 pub struct Receiver {
-    rules: Rules,
     path: PathBuf,
     file: TraceFile,
     /// For reading; it has a position of its own.
@@ -69,14 +67,13 @@ impl Receiver {
     ///
     /// The file cannot be used.
     pub fn open(path: &Path, rules: Rules) -> Result<Self, FileError> {
-        let read = |text: &str| {
-            let read = Lines::of(otlp::from_json(text.as_bytes())?, rules.by_session)?;
+        let read: ReadLines = |text| {
+            let read = Lines::of(&otlp::from_json(text)?)?;
             read.reason.map_or(Ok(read.lines), Err)
         };
-        let (file, cut_off) = TraceFile::open(path, Conversations::new(rules), &read)?;
-        let system = |error| FileError::System { file: path.to_owned(), error };
-        let spans = File::open(path).map_err(system)?;
-        Ok(Self { rules, path: path.to_owned(), file, spans, cut_off })
+        let (file, cut_off) = TraceFile::open(path, Conversations::new(rules), read)?;
+        let spans = File::open(path).map_err(FileError::system(path))?;
+        Ok(Self { path: path.to_owned(), file, spans, cut_off })
     }
 
     /// Receives spans until `stop` is cancelled, then judges what is finished. The request has the configuration of the run.
@@ -88,13 +85,12 @@ impl Receiver {
         (on_judged, on_remark): (OnJudged, OnRemark),
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Received {
-        let Self { rules, path, file, spans, cut_off } = self;
+        let Self { path, file, spans, cut_off } = self;
         if cut_off > 0 {
             on_remark(Remark::CutOff(cut_off));
         }
         let shared = Arc::clone(&file.shared);
-        let app = App::new(file, Arc::clone(server.settings()), rules.by_session, on_remark);
-        let app = Arc::new(app);
+        let app = Arc::new(App::new(file, Arc::clone(server.settings()), on_remark));
         let extractor = Extractor::new(runner, &request.config);
         let loader =
             Loader { path, spans: Mutex::new(spans), extractor, shared: Arc::clone(&shared) };
@@ -114,13 +110,8 @@ impl Receiver {
             report
         };
         let (ended, again, report) = tokio::join!(serving, feeding, judging);
-        let (open, split) = {
-            let conversations = shared.lock();
-            (conversations.open(), conversations.split())
-        };
-        if let Some(app) = Arc::into_inner(app) {
-            app.file.close();
-        }
+        let conversations = shared.lock();
+        let (open, split) = (conversations.open(), conversations.split());
         Received { report, open, split, again, ended }
     }
 }
@@ -141,26 +132,29 @@ async fn feed(
             Next::Judge(finished) => finished,
             Next::Wait(_) if closing.is_cancelled() => return again,
             Next::Wait(until) => {
-                let due = async {
-                    match until {
-                        Some(until) => sleep_until(until.into()).await,
-                        None => std::future::pending().await,
+                let woken = async {
+                    tokio::select! {
+                        () = shared.changed.notified() => {}
+                        () = closing.cancelled() => {}
                     }
                 };
-                tokio::select! {
-                    () = shared.changed.notified() => {}
-                    () = due => {}
-                    () = closing.cancelled() => {}
+                match until {
+                    // The time is over, or there is something else to do.
+                    Some(until) => drop(timeout_at(until.into(), woken).await),
+                    None => woken.await,
                 }
                 continue;
             }
         };
         let (index, known) = (finished.index, numbers.get(&finished.index).copied());
-        let bytes = finished.pieces.iter().map(|piece| piece.length as usize).sum();
-        let loader = Arc::clone(&loader);
-        let loading = spawn_blocking(move || loader.load(&finished, known.is_some()));
-        // It catches panics; without a runtime, nothing is to be done.
-        let Ok(Some(conversation)) = loading.await else { continue };
+        let bytes = finished.pieces.iter().map(|piece| piece.length).sum();
+        let own = Arc::clone(&loader);
+        let loaded = spawn_blocking(move || own.load(&finished, known.is_some())).await;
+        let conversation = match loaded.unwrap_or_else(|panic| Err(panic.to_string())) {
+            Ok(Some(conversation)) => conversation,
+            Ok(None) => continue,
+            Err(error) => loader.unusable(index, &error),
+        };
         if known.is_some() {
             again += 1;
             on_remark(Remark::Late(conversation.trace_id.to_string()));
@@ -185,25 +179,11 @@ struct Loader {
 impl Loader {
     /// Loads a conversation. Returns `None` if there is nothing to judge: further spans are all copies, or its traces only
     /// create agents.
-    fn load(&self, finished: &Finished, is_known: bool) -> Option<Conversation> {
-        let load = AssertUnwindSafe(|| self.try_load(finished, is_known));
-        match catch_unwind(load) {
-            Ok(Ok(conversation)) => conversation,
-            Ok(Err(error)) => Some(self.unusable(finished, error)),
-            Err(_) => Some(self.unusable(finished, "reading its spans panicked".to_owned())),
-        }
-    }
-
-    fn try_load(
-        &self,
-        finished: &Finished,
-        is_known: bool,
-    ) -> Result<Option<Conversation>, String> {
+    fn load(&self, finished: &Finished, is_known: bool) -> Result<Option<Conversation>, String> {
         let loaded = self.traces(finished, finished.pieces.len())?;
-        let spans = |loaded: &FileTraces| -> (usize, usize) {
-            let traces = loaded.traces.iter();
-            let counts = traces.map(|trace| (trace.spans.len(), trace.errors.len()));
-            counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
+        // A span that conflicts with another one is an error, and no further span.
+        let spans = |loaded: &FileTraces| -> usize {
+            loaded.traces.iter().map(|trace| trace.spans.len() + trace.errors.len()).sum()
         };
         if is_known && spans(&self.traces(finished, finished.earlier)?) == spans(&loaded) {
             return Ok(None);
@@ -236,8 +216,8 @@ impl Loader {
     }
 
     /// Returns a conversation that cannot be evaluated.
-    fn unusable(&self, finished: &Finished, error: String) -> Conversation {
-        let trace_id = self.shared.lock().trace_of(finished.index).unwrap_or_default();
+    fn unusable(&self, index: usize, error: &str) -> Conversation {
+        let trace_id = self.shared.lock().trace_of(index).unwrap_or_default();
         self.extractor.conversation(&[Trace {
             trace_id: trace_id.into(),
             file: self.path.clone(),

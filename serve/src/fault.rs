@@ -58,20 +58,26 @@ impl Fault {
 
     /// Returns the response.
     pub(super) fn into_response(self, format: ErrorFormat) -> Response {
-        let Self { status, kind, message } = self;
         let (content_type, body) = match format {
             ErrorFormat::Json => {
+                let Self { kind, message, .. } = &self;
                 let error = serde_json::json!({"error": {"kind": kind, "message": message}});
                 ("application/json", error.to_string() + "\n")
             }
             ErrorFormat::Text => {
                 // `HttpReply` changes a message that could be read as JSON.
-                let reply = HttpReply::error(ErrorStatus::Failed, &message);
+                let reply = HttpReply::error(ErrorStatus::Failed, &self.message);
                 (reply.content_type, reply.body)
             }
         };
+        self.with_body(content_type, body)
+    }
+
+    /// Returns the response with a body of another form.
+    pub fn with_body(self, content_type: &'static str, body: impl Into<Body>) -> Response {
+        let Self { status, kind, message } = self;
         let mut response =
-            IntoResponse::into_response((status, [(header::CONTENT_TYPE, content_type)], body));
+            (status, [(header::CONTENT_TYPE, content_type)], body.into()).into_response();
         let headers = response.headers_mut();
         match status {
             // Only a restart of the server helps.
@@ -137,10 +143,11 @@ pub(super) async fn read_body(
         let fault = Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed", message);
         return Err((fault, skim(headers, body, Vec::new()).await));
     }
-    read_encoded_body(headers, body, settings).await
+    read_encoded_body(headers, body, settings, |_| true).await
 }
 
-/// Reads a whole body, which may be compressed, as it is.
+/// Reads a whole body, which may be compressed, as it is. `has_room` takes memory for a number of bytes that have arrived, or returns
+/// false if there is none.
 ///
 /// # Errors
 ///
@@ -149,6 +156,7 @@ pub async fn read_encoded_body(
     headers: &HeaderMap,
     body: Body,
     settings: &Settings,
+    mut has_room: impl FnMut(usize) -> bool,
 ) -> Result<Vec<u8>, (Fault, Vec<u8>)> {
     let limit = settings.body_limit;
     let too_large = || {
@@ -180,6 +188,11 @@ pub async fn read_encoded_body(
         let Ok(data) = frame.into_data() else { continue };
         if read.len() + data.len() > limit {
             return Err((too_large(), skim(headers, body, read).await));
+        }
+        if !has_room(data.len()) {
+            let message = "too many requests are being read; try again later";
+            let fault = Fault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);
+            return Err((fault, skim(headers, body, read).await));
         }
         read.extend_from_slice(&data);
     }

@@ -358,7 +358,7 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
         ("/", &[JSON], good.as_bytes(), 404, "send spans to /v1/traces"),
         ("/v1/traces", &[JSON, "Origin: http://evil.example"], good.as_bytes(), 403, "web pages"),
         ("/v1/traces", &[JSON, "Host: evil.example"], good.as_bytes(), 403, "--allow-host"),
-        ("/v1/traces", &["Content-Type: application/grpc"], b"", 200, ""),
+        ("/a.Service/Export", &["Content-Type: application/grpc"], b"", 200, ""),
     ] {
         let answer = server.send(path, headers, body).is(status);
         assert!(answer.body.contains(says), "{path} {headers:?}: {}", answer.body);
@@ -391,25 +391,47 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
 }
 
 #[test]
-fn slow_clients_leave_room_for_others() {
+fn slow_clients_leave_room_for_others_whatever_they_announce() {
     let directory = directory();
     let server = start(&directory, &[]);
+    let largest = 16 << 20;
     let slow = |_| {
         let mut stream = server.connect();
         let head =
             "POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
-        write!(stream, "{head}Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n").unwrap();
+        write!(stream, "{head}Expect: 100-continue\r\nContent-Length: {largest}\r\n\r\n").unwrap();
         stream
     };
     let mut clients: Vec<_> = (0..16).map(slow).collect();
     for stream in &mut clients {
-        // The server asks for the body when it has room for it.
+        // The server asks for the body as soon as it reads it.
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(str::from_utf8(&answer), Ok("HTTP/1.1 100"));
     }
     post(&server, &[span(1, 1, None)]).is(200);
     drop(clients);
+}
+
+#[test]
+fn bodies_that_have_arrived_are_bounded() {
+    let directory = directory();
+    let server = start(&directory, &["--max-body", "1"]);
+    let slow = |_| {
+        let mut stream = server.connect();
+        let head =
+            "POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+        write!(stream, "{head}Content-Length: {}\r\n\r\n", 1 << 20).unwrap();
+        // One that is refused may not be able to send everything.
+        let _ = stream.write_all(&vec![b' '; (1 << 20) - 1]);
+        stream
+    };
+    // There is room for four of them.
+    let clients: Vec<_> = (0..8).map(slow).collect();
+    server.says("a request was refused (503): too many requests are being read; try again later");
+    drop(clients);
+    let blank = vec![b' '; 1 << 20];
+    wait_until("room", || server.send("/v1/traces", &[JSON], &blank).status == 400);
 }
 
 #[test]

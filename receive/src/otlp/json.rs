@@ -27,41 +27,18 @@ impl Members {
         self.0.contains_key(key)
     }
 
-    /// Sets a member; not one that has its default.
-    pub(crate) fn insert<T: Serialize + Default + PartialEq>(
-        &mut self,
-        key: &str,
-        value: &T,
-    ) -> Result<(), String> {
-        if !is_default(value) {
-            self.0.insert(key.to_owned(), raw(value)?);
-        }
-        Ok(())
+    /// Returns the object with another member.
+    pub(crate) fn with(&self, key: &str, value: &impl Serialize) -> Result<Self, String> {
+        let mut members = self.clone();
+        members.0.insert(key.to_owned(), raw(value)?);
+        Ok(members)
     }
 
-    /// Sets a list.
-    pub(crate) fn insert_list(&mut self, key: &str, list: &[impl Serialize]) -> Result<(), String> {
-        self.0.insert(key.to_owned(), raw(&list)?);
-        Ok(())
-    }
-
-    /// Returns the value of a member; one that is absent or `null` has the default.
-    pub(crate) fn get<T: DeserializeOwned + Default>(&self, key: &str) -> Result<T, String> {
-        let Some(text) = self.0.get(key) else { return Ok(T::default()) };
-        let value = serde_json::from_str::<Option<T>>(text.get());
-        Ok(value.map_err(|error| format!("`{key}`: {error}"))?.unwrap_or_default())
-    }
-
-    /// Takes a list out of the object.
-    pub(crate) fn take_list<T: DeserializeOwned>(&mut self, key: &str) -> Result<Vec<T>, String> {
-        let list = self.get(key)?;
-        self.0.remove(key);
-        Ok(list)
-    }
-
-    /// Checks that a member is an object, if it is there.
-    pub(crate) fn check_object(&self, key: &str) -> Result<(), String> {
-        self.get::<Self>(key).map(drop)
+    /// Takes a list out of the object; one that is absent or `null` is empty.
+    pub(crate) fn take<T: DeserializeOwned>(&mut self, key: &str) -> Result<Vec<T>, String> {
+        let Some(text) = self.0.remove(key) else { return Ok(Vec::new()) };
+        let list = serde_json::from_str::<Option<Vec<T>>>(text.get());
+        Ok(list.map_err(|error| format!("`{key}`: {error}"))?.unwrap_or_default())
     }
 }
 
@@ -98,11 +75,6 @@ impl<'de> Deserialize<'de> for Members {
 /// Returns a value as JSON.
 pub(super) fn raw(value: &impl Serialize) -> Result<Box<RawValue>, String> {
     serde_json::value::to_raw_value(value).map_err(|error| error.to_string())
-}
-
-/// Returns true if a field is left out.
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// Returns bytes as lower-case hexadecimal digits.
