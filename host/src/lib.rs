@@ -106,16 +106,15 @@
 
 pub mod config;
 pub mod events;
-pub mod linked;
 pub mod metric;
-#[doc(hidden)]
-pub mod pool;
 mod registries;
 pub mod run;
 pub mod source;
-pub mod verdict;
 
 pub use evaluator_document as document;
+#[doc(hidden)]
+pub use evaluator_engine::pool;
+pub use evaluator_engine::{linked, verdict};
 pub use evaluator_hosts as hosts;
 pub use evaluator_json as json;
 pub use evaluator_judging as judging;

@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "the options of `run` contain those of eval files, which refuse some of the others",
     ),
     (
-        "host",
+        "engine",
         &["pool/shared.rs", "pool/worker.rs"],
         "a worker takes its work from what all workers share, which starts them",
     ),

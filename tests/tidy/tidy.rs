@@ -36,10 +36,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ("judging", &["json", "document", "traces", "metrics", "models"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     (
+        "engine",
+        &[
+            "protocol", "json", "document", "traces", "metrics", "results", "launch", "models",
+            "judging", "hosts",
+        ],
+    ),
+    (
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
-            "hosts", "results", "mutation",
+            "hosts", "results", "mutation", "engine",
         ],
     ),
     ("publish", &["protocol", "document", "launch", "hosts", "host"]),
@@ -109,6 +116,7 @@ const PUBLISHED: &[&str] = &[
     "models",
     "judging",
     "hosts",
+    "engine",
     "host",
     "publish",
     "serve",

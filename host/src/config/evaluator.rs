@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean, keys, schema::text};
+use evaluator_engine::work::MissingTurns;
 use evaluator_judging::JudgeSettings;
 use evaluator_mutation::Expectations;
 use evaluator_protocol::Contract;
@@ -13,7 +14,7 @@ use super::{
     gates, library, llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
-        MissingTurns, RemoteConfig,
+        RemoteConfig,
     },
     mutate, openai_eval,
     paths::PathKind,

@@ -22,6 +22,7 @@ mod schema;
 mod shared;
 
 pub use evaluator_document::{ConfigError, Place, Problem};
+pub use evaluator_engine::{transcripts::Transcripts, work::MissingTurns};
 pub use evaluator_judging::JudgeSettings;
 
 pub use containment::{ContainmentConfig, changeable_paths};
@@ -29,10 +30,10 @@ pub use gates::GateOverrides;
 pub use llm_judge::LlmJudgeConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
-    MissingTurns, RemoteConfig, SourcePaths,
+    RemoteConfig, SourcePaths,
 };
 pub use openai_eval::{OpenAiEvalConfig, ServerConfig};
-pub use output::{OutputFormat, Transcripts};
+pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use paths::NamedPath;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};

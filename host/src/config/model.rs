@@ -3,13 +3,14 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
+use evaluator_engine::{transcripts::Transcripts, work::MissingTurns};
 use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_mutation::Expectations;
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
 use super::{
-    LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, Transcripts,
+    LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig,
     paths::{MissingPath, NamedPath},
 };
 use crate::{
@@ -143,17 +144,6 @@ pub struct EvaluatorConfig {
     pub place: Option<Place>,
     /// Position of the models that it asks, if the entry names them.
     pub(crate) models_place: Option<Place>,
-}
-
-/// Effect of golden turns without a recording.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MissingTurns {
-    /// The evaluation fails, regardless of its score.
-    #[default]
-    Fail,
-    /// The score decides.
-    Ignore,
 }
 
 /// Type of an evaluator.

@@ -1,4 +1,4 @@
-//! Formats of the report, and what the run file keeps for it.
+//! Formats of the report.
 
 /// Defines [`OutputFormat`] from one row per format: variant, name and description.
 macro_rules! output_formats {
@@ -26,24 +26,6 @@ macro_rules! output_formats {
             }
         }
     };
-}
-
-/// Conversations whose transcripts the run file keeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transcripts {
-    /// None.
-    #[default]
-    None,
-    /// Those with an evaluation that failed or broke.
-    Failed,
-    /// All.
-    All,
-}
-
-impl Transcripts {
-    /// All values, by their names in configurations and on the command line.
-    pub const ALL: &'static [(&'static str, Self)] =
-        &[("none", Self::None), ("failed", Self::Failed), ("all", Self::All)];
 }
 
 output_formats! {

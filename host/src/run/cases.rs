@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use evaluator_document::did_you_mean;
+use evaluator_engine::conversations::Conversations;
 
-use super::conversations::Conversations;
 use crate::{
     config::Config,
     conversation::Conversation,

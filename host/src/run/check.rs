@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use evaluator_engine::context::working_directory;
+
 use super::{
     Runner,
     containment::describe,
-    context::working_directory,
     diagnosis::{self, ExpectedContent},
     program_file::{not_contained, not_ready, program_file},
 };

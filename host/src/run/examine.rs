@@ -6,8 +6,8 @@ use evaluator_document::did_you_mean;
 use serde_json::Value;
 
 use super::{
-    Finding, RunEvent, Runner, context::ExecutionContext, describe, library,
-    program_file::program_file,
+    Finding, RunEvent, Runner, describe, library,
+    program_file::{execution_context, program_file},
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
@@ -119,7 +119,7 @@ impl Runner {
     /// Asks a library about the metric of an entry.
     async fn ask_library(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
         let Examined { code, executor, environment, .. } = examined;
-        let context = ExecutionContext::new(code, executor.contains(), environment)?;
+        let context = execution_context(code, executor.contains(), environment)?;
         let launch = context.apply(launch);
         let image = executor.image(&code.containment)?;
         let scope =

@@ -8,16 +8,18 @@ use std::{
     sync::Arc,
 };
 
+use evaluator_engine::{
+    identity::{Fingerprint, Project, add_environment, add_values, value_digest},
+    work::{MissingTurns, Work},
+};
 use serde_json::{Value, json};
 
 use super::{
     PlannedEvaluator, RunEvent, Runner,
-    identity::{Fingerprint, Project, add_environment, add_values, value_digest},
-    program_file::is_command,
-    work::{Candidate, Work},
+    program_file::{Candidate, is_command},
 };
 use crate::{
-    config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
+    config::{CodeConfig, Config, Isolation, LimitsConfig, ProcessConfig},
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     executor::Containment,
@@ -168,9 +170,9 @@ pub(super) fn of_internal(
     }
     let name = &evaluator.name;
     match &evaluator.work {
-        Work::Metric { metric, settings } => {
+        Work::Metric { metric, settings, .. } => {
             let mut parts = parts_of(evaluator, "builtin", &Value::Null);
-            add_object(&mut parts, "", &settings.settings);
+            add_object(&mut parts, "", settings);
             add_revision(&mut parts, metric.revision()?);
             Some(Fingerprint::new(parts))
         }
@@ -180,7 +182,7 @@ pub(super) fn of_internal(
                 Err(reason) => return not_resumable(name, reason, on_event),
             };
             let mut parts = parts_of(evaluator, "grader", &Value::Null);
-            add_object(&mut parts, "", graded.settings());
+            add_object(&mut parts, "", &graded.settings);
             add_revision(&mut parts, env!("CARGO_PKG_VERSION"));
             if let Err(error) = python.map_or(Ok(()), |it| add_environment(it, &mut parts)) {
                 return not_resumable(name, error.to_string(), on_event);

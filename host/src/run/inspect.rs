@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use evaluator_engine::{attributes::Attributes, conversations::Conversations};
+
 use super::{
-    attributes::Attributes,
-    conversations::Conversations,
     diagnosis,
     recordings::{Recordings, turns_document},
 };

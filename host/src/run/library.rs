@@ -5,14 +5,11 @@
 
 use std::time::Duration;
 
+use evaluator_engine::work::{Program, Work, broken};
 use evaluator_protocol::{Capability, Description};
 use tokio::task::JoinSet;
 
-use super::{
-    Plan, RunEvent, Runner,
-    context::ExecutionContext,
-    work::{Program, Work, broken},
-};
+use super::{Plan, RunEvent, Runner, program_file::execution_context};
 use crate::{
     config::EvaluatorConfig,
     hosts::library::{Library, LibraryMetric},
@@ -251,7 +248,7 @@ impl Runner {
         let code = config.evaluators.first().and_then(EvaluatorConfig::program);
         let code = code.ok_or("the library has no program")?;
         code.library.as_ref().map_or(Ok(()), |metric| metric.write())?;
-        let context = ExecutionContext::new(code, false, &Environment::inherited())?;
+        let context = execution_context(code, false, &Environment::inherited())?;
         let entrypoints = [code.entrypoint(code.path.clone(), false)];
         let mut report = |event| on_event(RunEvent::Prepare(event));
         let runtimes = &self.registries.runtimes;

@@ -8,14 +8,10 @@ use std::{
     task::{Context, Poll},
 };
 
+use evaluator_engine::conversation_source::{Arrival, ConversationStream, JoinedTraces};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::{
-    Runner,
-    conversation_source::{Arrival, ConversationStream, JoinedTraces},
-    recordings::Extractor,
-    window::Window,
-};
+use super::{Runner, recordings::Extractor, window::Window};
 use crate::{
     config::Config,
     conversation::{Conversation, Group, GroupBy, group, session_of},

@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::runtime::Handle;
-
-use super::{
-    Runner, fingerprint,
+use evaluator_engine::{
     identity::{Fingerprint, Project, value_digest},
     snapshot::ProgramSnapshot,
 };
+use tokio::runtime::Handle;
+
+use super::{Runner, fingerprint};
 use crate::{
     models::{CommandError, CommandRunner, ProgramIdentity},
     process::{self, Cancellation, CommandSpec, Limits},

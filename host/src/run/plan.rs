@@ -1,19 +1,24 @@
 //! Plans: the evaluators of a configuration, prepared to run.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
+
+use evaluator_engine::{
+    grading::GradedEvaluator,
+    judged::JudgedEvaluator,
+    python_grader::{self, PythonGrader},
+    target::Target,
+    work::{Work, broken},
+};
 
 use super::{
     PlannedEvaluator, RunEvent, Runner, fingerprint,
-    grading::GradedEvaluator,
-    judging::JudgedEvaluator,
     program::prepare,
-    target::Target,
-    work::{Candidate, Work, broken},
+    program_file::{Candidate, execution_context, not_ready},
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
-        LlmJudgeConfig, OpenAiEvalConfig, RemoteConfig,
+        BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings,
+        LinkedConfig, LlmJudgeConfig, OpenAiEvalConfig, RemoteConfig,
     },
     executor::Executor,
     json::Object,
@@ -23,6 +28,7 @@ use crate::{
         judge::{Criterion, Judge, JudgeMetric, llm_judge::LlmJudge},
     },
     models::ProxyServer,
+    runtime::{Entrypoint, PrivateDirectory},
     source::Pins,
     verdict::Verdict,
 };
@@ -224,15 +230,65 @@ fn graded(
 ) -> Work {
     let name = evaluator.name.clone();
     if openai.grader.is_local() {
-        let settings =
-            BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
         let metric = Arc::new(LocalGrader::new(name, openai.grader.clone()));
-        return Work::Metric { metric, settings };
+        return Work::Metric { metric, settings: openai.settings.clone(), credential: None };
     }
-    match GradedEvaluator::new(name, openai, runner, (config, session), on_event) {
+    match connected(name, openai, runner, (config, session), on_event) {
         Ok(grader) => Work::Grader(Box::new(grader)),
         Err(reason) => broken(reason),
     }
+}
+
+/// Returns a grader with its models and its Python interpreter. Blocks.
+///
+/// # Errors
+///
+/// A model or an interpreter that it needs is missing.
+fn connected(
+    name: String,
+    openai: &OpenAiEvalConfig,
+    runner: &Runner,
+    (config, session): (&Config, &Result<Session, String>),
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Result<GradedEvaluator, String> {
+    let connection = match &openai.judge {
+        None => None,
+        Some(settings) => {
+            let session = session.as_ref().map_err(Clone::clone)?;
+            Some(session.connect(&name, settings).map_err(|error| error.message)?)
+        }
+    };
+    let OpenAiEvalConfig { grader, settings, threshold, timeout, .. } = openai.clone();
+    let needs_python = grader.needs_python();
+    let python = needs_python.then(|| python(config, runner, on_event)).transpose()?.map(Box::new);
+    Ok(GradedEvaluator { name, grader, settings, threshold, timeout, connection, python })
+}
+
+/// Finds a Python interpreter for functions of graders. Blocks.
+///
+/// # Errors
+///
+/// There is none, or the program that calls functions cannot be written.
+fn python(
+    config: &Config,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Result<PythonGrader, String> {
+    let written = PrivateDirectory::new("grader").and_then(|directory| {
+        Ok((directory.write("grade.py", python_grader::PROGRAM)?, directory))
+    });
+    let (path, directory): (PathBuf, PrivateDirectory) =
+        written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
+    let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
+    let context = execution_context(&code, false, &config.environment())?;
+    let entrypoints = [Entrypoint::from(path)];
+    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
+    let mut report = |event| on_event(RunEvent::Prepare(event));
+    let launches = runtimes.prepare_all(&entrypoints, cancellation, &mut report);
+    let launch = launches.into_iter().next().ok_or("no runtime answered")?;
+    let launch = context.apply(launch.map_err(|error| not_ready(&error, &code))?);
+    let inputs = runtimes.inputs(&entrypoints[0], &launch);
+    Ok(PythonGrader { command: launch.one_shot, context, inputs, directory })
 }
 
 fn metric(
@@ -246,7 +302,8 @@ fn metric(
         Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
     };
     let Some((judge, criterion)) = JudgeMetric::judge_of(&*metric) else {
-        return Work::Metric { metric, settings: builtin.clone() };
+        let credential = builtin.judge.credential_ref.clone();
+        return Work::Metric { metric, settings: builtin.settings.clone(), credential };
     };
     let criterion = Criterion { threshold: builtin.threshold, ..criterion };
     let judged = judged(&evaluator.name, &builtin.judge, session, judge, criterion);

@@ -1,12 +1,12 @@
 //! What an evaluator gets for one conversation, without evaluating it.
 
-use super::{
-    Request, RunEvent, Runner,
+use evaluator_engine::{
     prepared::{Input, PreparedEvaluator},
     recording::Recording,
-    stages::with_policy,
     work::Work,
 };
+
+use super::{Request, RunEvent, Runner, stages::with_policy};
 use crate::{
     eval_set::CaseIndex,
     process::CommandSpec,
@@ -63,7 +63,7 @@ impl Runner {
         let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         let evaluator = plan.evaluators.into_iter().next();
         let evaluator = evaluator.ok_or("there is no evaluator")?;
-        let prepared = PreparedEvaluator::new(evaluator, self, 1);
+        let prepared = PreparedEvaluator::new(evaluator, &self.execution(), 1);
         Ok(Preview {
             header,
             content: prepared.content(&recording),

@@ -5,18 +5,22 @@ use std::{
     sync::Arc,
 };
 
+use evaluator_engine::{
+    context::ExecutionContext,
+    identity::Project,
+    snapshot::ProgramSnapshot,
+    target,
+    work::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
+};
 use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner, containment,
-    context::ExecutionContext,
-    fingerprint,
-    identity::Project,
-    program_file::{command_of_image, not_contained, not_ready, program_file},
-    snapshot::ProgramSnapshot,
-    target,
-    work::{Candidate, ForkedProgram, PlannedEvaluator, Program, Work, broken},
+    RunEvent, Runner, containment, fingerprint,
+    program_file::{
+        Candidate, command_of_image, execution_context, not_contained, not_ready, process_settings,
+        program_file,
+    },
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
@@ -43,7 +47,7 @@ pub(super) fn prepare(
     let mut located = Vec::with_capacity(programs.len());
     for program in programs {
         let Candidate { code, executor, .. } = &program;
-        let context = ExecutionContext::new(code, executor.contains(), &inherited);
+        let context = execution_context(code, executor.contains(), &inherited);
         let image = executor.image(&code.containment);
         let written = code.library.as_ref().map_or(Ok(()), |metric| metric.write());
         match written.and(context).and_then(|context| Ok((context, image?))) {
@@ -135,7 +139,8 @@ fn prepared(
     report_contained(&evaluator.name, &candidate, &launch, on_event);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
-    context.note_shown(&code, &entrypoint.path, &launch.visible);
+    let settings = process_settings(&code, executor.contains());
+    context.note_shown(&settings, &entrypoint.path, &launch.visible);
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);

@@ -1,13 +1,26 @@
 //! The file of the program of an entry, and errors about it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
+
+use evaluator_engine::context::{ExecutionContext, ProcessSettings};
 
 use crate::{
-    config::CodeConfig,
-    executor::Image,
-    process::CommandSpec,
+    config::{CodeConfig, ProcessConfig},
+    executor::{Executor, Image},
+    process::{CommandSpec, Limits},
     runtime::{Environment, Launch, PrepareError},
+    source::ContentHash,
 };
+
+/// A program to prepare, with its executor.
+pub(super) struct Candidate {
+    /// Index among the evaluators.
+    pub(super) index: usize,
+    pub(super) code: CodeConfig,
+    pub(super) executor: Arc<dyn Executor>,
+    /// Pinned content of a fetched evaluator.
+    pub(super) pin: Option<ContentHash>,
+}
 
 /// Returns the reason why an evaluator was not prepared.
 pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
@@ -17,6 +30,34 @@ pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
         }
         _ => error.to_string(),
     }
+}
+
+/// Returns the settings of the processes of an entry. `contained`: its executor contains programs.
+pub(super) fn process_settings(code: &CodeConfig, contained: bool) -> ProcessSettings<'_> {
+    let ProcessConfig { limits, env, cwd } = &code.process;
+    ProcessSettings {
+        variables: &env.variables,
+        inherit: env.inherit,
+        is_fetched: code.fetched,
+        asks_models: code.models.is_some(),
+        cwd: cwd.as_deref(),
+        limits: limits.apply(Limits::default()),
+        resources: limits.resources,
+        containment: contained.then(|| (&*code.executor, &*code.containment)),
+    }
+}
+
+/// Returns the conditions under which the processes of an entry run.
+///
+/// # Errors
+///
+/// The working directory cannot be used.
+pub(super) fn execution_context(
+    code: &CodeConfig,
+    contained: bool,
+    inherited: &Environment,
+) -> Result<ExecutionContext, String> {
+    ExecutionContext::new(&process_settings(code, contained), inherited)
 }
 
 /// Returns the message about a program that its executor refuses to start.

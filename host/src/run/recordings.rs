@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{
-    Request, RunEvent, Runner,
+use evaluator_engine::{
     attributes::Attributes,
     conversations::{Conversations, extracted},
     document::Turns,
-    stages::with_policy,
 };
+
+use super::{Request, RunEvent, Runner, stages::with_policy};
 use crate::{
     config::Config,
     conversation::{Conventions, Conversation, Group},
@@ -41,7 +41,7 @@ impl Recordings {
     /// Returns true if there is no conversation.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.conversations.is_empty()
     }
 
     /// Returns the trace id of a conversation.
@@ -113,7 +113,7 @@ impl Extractor {
     #[must_use]
     pub fn new(runner: &Runner, config: &Config) -> Self {
         let conventions = runner.registries.conventions.clone();
-        Self { conventions, attributes: Attributes::of(config, runner) }
+        Self { conventions, attributes: runner.attributes(config) }
     }
 
     /// Returns the conversation of these traces, at least one.

@@ -1,21 +1,19 @@
 //! Evaluators that stay prepared for documents from outside, such as those of the clients of a server.
 
-use std::{fmt, path::Path, sync::Arc, time::Duration};
+use std::{fmt, path::Path, sync::Arc};
 
-use evaluator_protocol::{Contract, Description};
-
-use super::{
-    PlannedEvaluator, Runner,
-    describe::describe,
+use evaluator_engine::{
+    describe::Description,
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     retry,
-    work::{Program, Work},
+    settings::ExecutionSettings,
+    work::{MissingTurns, PlannedEvaluator, Program, Work},
 };
+
+use super::Runner;
 use crate::{
-    config::MissingTurns,
     pool::Document,
-    process::Cancellation,
     report::EvaluationReport,
     verdict::{Evaluation, Expected},
 };
@@ -24,7 +22,7 @@ use crate::{
 /// [`Runner::jobs`] evaluations at a time.
 #[derive(Debug)]
 pub struct Residents {
-    runner: Runner,
+    settings: ExecutionSettings,
     permits: Arc<Permits>,
 }
 
@@ -40,38 +38,11 @@ impl fmt::Debug for Resident {
     }
 }
 
-impl PlannedEvaluator {
-    /// Returns the contract that its entry names.
-    #[must_use]
-    pub fn contract(&self) -> Option<Contract> {
-        match &self.work {
-            Work::Program(program) => program.contract,
-            Work::Linked { contract, .. } => *contract,
-            _ => None,
-        }
-    }
-
-    /// Returns the description of its program; `None` if it has none. Must be called inside a tokio runtime with time and I/O
-    /// enabled.
-    pub async fn describe(
-        &self,
-        limit: Duration,
-        cancellation: &Cancellation,
-    ) -> Option<Description> {
-        match &self.work {
-            Work::Program(program) if program.may_describe => {
-                describe(&program.one_shot, limit, cancellation).await
-            }
-            _ => None,
-        }
-    }
-}
-
 impl Residents {
     /// Starts without evaluators.
     #[must_use]
     pub fn new(runner: &Runner) -> Self {
-        Self { runner: runner.clone(), permits: Arc::new(Permits::new(runner.jobs, false)) }
+        Self { settings: runner.execution(), permits: Arc::new(Permits::new(runner.jobs, false)) }
     }
 
     /// Prepares an evaluator under a name: the one of this name if its program [describes](PlannedEvaluator::describe)
@@ -115,7 +86,7 @@ impl Residents {
             fingerprint: None,
         };
         // The number of documents is not known.
-        let mut prepared = PreparedEvaluator::new(planned, &self.runner, usize::MAX);
+        let mut prepared = PreparedEvaluator::new(planned, &self.settings, usize::MAX);
         let may_stay = description.is_some_and(|it| it.numbers() && prepared.may_stream(it));
         let expected = if is_foreign { Expected::Anything } else { Expected::Result };
         prepared.keep_warm(may_stay, expected, &self.permits);

@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, path::Path, sync::Arc, thread};
 
+use evaluator_engine::{attributes::Attributes, settings::ExecutionSettings};
+
 use crate::{
     config::{Config, ConfigError},
     judging::Session,
@@ -70,6 +72,23 @@ impl Runner {
     /// Returns true if evaluators get fingerprints.
     pub(super) fn identifies(&self) -> bool {
         self.identify || self.run_file.is_some()
+    }
+
+    /// Returns the settings of executions.
+    pub(super) fn execution(&self) -> ExecutionSettings {
+        ExecutionSettings {
+            jobs: self.jobs,
+            cancellation: self.cancellation.clone(),
+            secrets: self.environment().secrets,
+            is_identified: self.identifies(),
+        }
+    }
+
+    /// Returns the attributes of a configuration.
+    pub(super) fn attributes(&self, config: &Config) -> Attributes {
+        let Config { case_key, cluster, by, .. } = config;
+        let (case_key, cluster, by) = (case_key.clone(), cluster.clone(), by.clone());
+        Attributes::new(case_key, cluster, by, self.environment().secrets)
     }
 
     /// Reads the text of a configuration; `file` is its name in messages. Does not resolve paths.

@@ -2,7 +2,7 @@
 
 use std::{env, path::Path, sync::Arc};
 
-use super::{RunEvent, Runner, grading, model_program::ModelPrograms};
+use super::{RunEvent, Runner, model_program::ModelPrograms};
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     judging::{DEFAULT_MODEL, Environment, Session, judge::JudgeMetric},
@@ -33,7 +33,7 @@ impl Runner {
             let name = evaluator.map(|it| format!("`{}`: ", it.name)).unwrap_or_default();
             let place = evaluator.and_then(|it| it.models_place).or(config.judge_place);
             let place = place.or_else(|| evaluator.and_then(|it| it.place));
-            let hint = evaluator.and_then(grading::hint).or_else(|| {
+            let hint = evaluator.and_then(grader_hint).or_else(|| {
                 (names_no_model(evaluator) && error.message.contains(DEFAULT_MODEL)).then_some(
                     "this is the default model; name another one as `judge: {model: ..}`",
                 )
@@ -104,6 +104,16 @@ impl Runner {
         environment.secrets = secrets.map(|(name, value)| Secret::new(name, &value)).collect();
         environment
     }
+}
+
+/// Returns a hint about a grader that cannot be connected.
+fn grader_hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
+    let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { return None };
+    if openai.grader.models().into_iter().any(|(_, is_embedding)| is_embedding) {
+        return Some("`cosine:tf` compares counts of words and needs no model");
+    }
+    let is_keyed = openai.server.api_key_env.is_none() && openai.server.base_url.is_some();
+    is_keyed.then_some("`api_key_env: \"\"` asks a server that needs no key")
 }
 
 /// Cancels the calls of the session when the run is cancelled. Never returns.

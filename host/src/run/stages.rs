@@ -5,24 +5,21 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::mpsc, task, time::sleep};
-
-use super::{
-    Plan, RunEvent, Runner,
-    attributes::Attributes,
-    cases,
+use evaluator_engine::{
     conversation_source::{ConversationSource, ConversationStream},
     conversations::Conversations,
     decide::CaseOrder,
-    diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
-    feed::{Feed, StreamFeed},
-    fingerprint, library,
-    loaders::Loaders,
     permits::Permits,
-    session,
     suite::{self, Suite},
     transcripts::TranscriptWriter,
+};
+use tokio::{sync::mpsc, task, time::sleep};
+
+use super::{
+    Plan, RunEvent, Runner, cases,
+    diagnosis::{self, ExpectedContent},
+    fingerprint, library, session,
 };
 use crate::{
     config::Config,
@@ -147,7 +144,7 @@ impl Runner {
             return report;
         }
         let (file, reused) = (writer.path().cloned(), writer.reused());
-        writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
+        writer.finish(&mut report).map(RunEvent::from).into_iter().for_each(&mut *on_event);
         if let Some(file) = file {
             let total = report.conversations.asked();
             on_event(RunEvent::Saved { file, reused, total });
@@ -222,25 +219,17 @@ impl Runner {
         let (config, Planned { plan, conversations, order, eval_set, permits }) =
             (&request.config, planned);
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
-        let session = plan.session.clone();
-        if let Some(session) = &session {
-            permits.permit_judged(session.evaluations());
-        }
-        let conversations = Arc::new(conversations);
-        let feed: Box<dyn Feed> = match stream {
-            Some(stream) => Box::new(StreamFeed::new(stream)),
-            None => {
-                // Whether a case is the last one that is needed is decided before the next.
-                let is_one_by_one = order.is_some();
-                let order = order.as_ref().map(CaseOrder::conversations);
-                let order = order.or_else(|| conversations.share());
-                Box::new(Loaders::new(Arc::clone(&conversations), order, is_one_by_one))
-            }
-        };
-        let work = (&*conversations, feed, &cases);
+        let Plan { evaluators, session, .. } = plan;
+        let work = (conversations, stream, &cases);
         let deciding = order.map(|order| (order, &*config.gates));
-        let kept = (request.events, TranscriptWriter::new(config, self), deciding);
-        let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
+        let settings = self.execution();
+        let kept = (
+            request.events,
+            TranscriptWriter::new(config.transcripts.unwrap_or_default(), &settings.secrets),
+            deciding,
+        );
+        let planned = (evaluators, session.as_ref());
+        let executing = execute::all(&settings, planned, work, permits, kept, writer, on_event);
         let executed = tokio::select! {
             executed = executing => executed,
             // It never ends.
@@ -276,7 +265,9 @@ impl Runner {
         match &request.suite {
             Some(input) => {
                 let repeat = config.repeat.unwrap_or(1);
-                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
+                let suite = Arc::clone(&input.suite);
+                let suite = suite::planned(suite, plan.evaluators, repeat, &self.execution());
+                Plan { evaluators: vec![suite], ..plan }
             }
             None => plan,
         }
@@ -351,7 +342,7 @@ impl Runner {
     ) -> (Conversations, Option<EvalSet>) {
         report.grouping = config.group_by.map(GroupedBy::requested);
         let eval_set = load_eval_set(config, report, on_event);
-        (Conversations::of_stream(Attributes::of(config, self)), eval_set)
+        (Conversations::of_stream(self.attributes(config)), eval_set)
     }
 
     /// Loads what a request evaluates, and its eval set. Returns `None` if there is nothing to evaluate.
@@ -386,13 +377,13 @@ impl Runner {
         if let Some(input) = &request.suite {
             report.suite = Some(input.about.clone());
             report.warnings.clone_from(&input.warnings);
-            let attributes = Attributes::of(&request.config, self);
+            let attributes = self.attributes(&request.config);
             return Some((Conversations::of_suite(Arc::clone(&input.suite), attributes), None));
         }
         let config = &request.config;
         if let Some(source) = &request.source {
             let eval_set = load_eval_set(config, report, on_event);
-            let attributes = Attributes::of(config, self);
+            let attributes = self.attributes(config);
             return Some((Conversations::of_source(Arc::clone(source), attributes), eval_set));
         }
         let index = self.load_traces(request, report, on_event).await?;
@@ -401,7 +392,7 @@ impl Runner {
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
         let conventions = self.registries.conventions.clone();
-        let attributes = Attributes::of(config, self);
+        let attributes = self.attributes(config);
         let grouping = blocking(move || {
             Conversations::new(index, conventions, group_by, multi_turn, attributes)
         })

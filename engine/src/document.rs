@@ -24,7 +24,7 @@ pub(super) const UNKNOWN_KEY: &str = "unknown_key";
 
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns {
+pub struct Turns {
     text: Arc<[u8]>,
     /// Length of the text up to the golden turns.
     recorded: usize,
@@ -38,7 +38,8 @@ pub(crate) struct Settings {
 }
 
 impl Turns {
-    pub(crate) fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
+    /// Writes the turns of a conversation and of its golden case.
+    pub fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
         Self::written(Writer::default(), conversation, case)
     }
 
@@ -75,7 +76,7 @@ impl Turns {
     }
 
     /// The document without an evaluator's settings.
-    pub(crate) fn to_object(&self) -> String {
+    pub fn to_object(&self) -> String {
         format!("{{{}", String::from_utf8_lossy(&self.text))
     }
 }

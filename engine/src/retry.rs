@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Evaluates the input, with the retries of the evaluator. There are no retries after the run was cancelled or has
 /// stopped.
-pub(super) async fn evaluate(
+pub async fn evaluate(
     evaluator: &PreparedEvaluator,
     input: Input<'_>,
     permits: &Permits,

@@ -1,57 +1,33 @@
 //! Python functions of graders, each conversation in a process of its own.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, time::Duration};
 
-use super::{RunEvent, Runner, context::ExecutionContext, program_file::not_ready};
+use super::context::ExecutionContext;
 use crate::{
-    config::{CodeConfig, Config},
     json::{NonFinite, ParseOptions, Value, parse, to_string},
     judging::grader::Calls,
     process::{self, Cancellation, CommandSpec},
-    runtime::{Entrypoint, Inputs, PrivateDirectory},
+    runtime::{Inputs, PrivateDirectory},
     verdict::{Verdict, answer_of},
 };
 
-const PROGRAM: &str = include_str!("grade.py");
+/// The program that calls functions, for a file in [`PythonGrader::directory`].
+pub const PROGRAM: &str = include_str!("grade.py");
 
 /// A Python interpreter with the program that calls functions.
 #[derive(Debug)]
-pub(super) struct PythonGrader {
-    command: CommandSpec,
-    context: ExecutionContext,
+pub struct PythonGrader {
+    /// Command of the program.
+    pub command: CommandSpec,
+    /// Conditions under which it runs.
+    pub context: ExecutionContext,
     /// The interpreter and its packages.
-    pub(super) inputs: Inputs,
-    _directory: PrivateDirectory,
+    pub inputs: Inputs,
+    /// Directory of the program.
+    pub directory: PrivateDirectory,
 }
 
 impl PythonGrader {
-    /// Finds an interpreter. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or the program cannot be written.
-    pub(super) fn new(
-        config: &Config,
-        runner: &Runner,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Result<Self, String> {
-        let written = PrivateDirectory::new("grader")
-            .and_then(|directory| Ok((directory.write("grade.py", PROGRAM)?, directory)));
-        let (path, directory): (PathBuf, PrivateDirectory) =
-            written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
-        let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
-        let context = ExecutionContext::new(&code, false, &config.environment())?;
-        let entrypoints = [Entrypoint::from(path)];
-        let launches =
-            runner.registries.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {
-                on_event(RunEvent::Prepare(it));
-            });
-        let launch = launches.into_iter().next().ok_or("no runtime answered")?;
-        let launch = context.apply(launch.map_err(|error| not_ready(&error, &code))?);
-        let inputs = runner.registries.runtimes.inputs(&entrypoints[0], &launch);
-        Ok(Self { command: launch.one_shot, context, inputs, _directory: directory })
-    }
-
     /// Returns the search path of modules whose changes would not be noticed.
     pub(super) fn search_path(&self) -> Option<OsString> {
         self.command.variable("PYTHONPATH").filter(|value| !value.is_empty())

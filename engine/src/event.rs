@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{report::run_file::Damage, runtime::PrepareEvent};
+use crate::{
+    report::run_file::{Damage, Event},
+    runtime::PrepareEvent,
+};
 
 /// Event of a run, for progress output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,4 +179,13 @@ pub enum RunEvent {
         /// The error of the system.
         reason: String,
     },
+}
+
+impl From<Event> for RunEvent {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::Failed(message) => Self::UnsavedRun { message },
+            Event::InMemory(reason) => Self::ReportInMemory { reason },
+        }
+    }
 }

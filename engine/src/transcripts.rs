@@ -1,15 +1,11 @@
 //! What the run file keeps of the conversations themselves.
 
-use super::{
-    Runner,
-    document::{Turns, redacted},
-};
+use super::document::{Turns, redacted};
 use crate::{
-    config::{Config, Transcripts},
     conversation::{Conversation, Turn},
     eval_set::{EvalCase, ExpectedTurn},
     json::{self, NonFinite, Object, Value},
-    models::Redactor,
+    models::{Redactor, Secret},
     report::{ConversationReport, EvaluationOutcome},
 };
 
@@ -18,6 +14,24 @@ const PROMPTS: usize = 50;
 
 /// Maximum number of characters of a message of a question; a longer one lacks its middle.
 const MESSAGE: usize = 20_000;
+
+/// Conversations whose transcripts the run file keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transcripts {
+    /// None.
+    #[default]
+    None,
+    /// Those with an evaluation that failed or broke.
+    Failed,
+    /// All.
+    All,
+}
+
+impl Transcripts {
+    /// All values, by their names in configurations and on the command line.
+    pub const ALL: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("failed", Self::Failed), ("all", Self::All)];
+}
 
 /// What was said and done in a case of a suite.
 #[derive(Clone, Debug, Default)]
@@ -40,17 +54,18 @@ impl CaseTranscript {
 
 /// Decides which transcripts the run file keeps, and writes them.
 #[derive(Debug)]
-pub(super) struct TranscriptWriter {
+pub struct TranscriptWriter {
     kept: Transcripts,
     redactor: Redactor,
 }
 
 impl TranscriptWriter {
-    pub(super) fn new(config: &Config, runner: &Runner) -> Self {
-        let kept = config.transcripts.unwrap_or_default();
+    /// Creates a writer for the transcripts that are kept. Secrets are removed from them.
+    #[must_use]
+    pub fn new(kept: Transcripts, secrets: &[Secret]) -> Self {
         let secrets = match kept {
             Transcripts::None => Vec::new(),
-            _ => runner.environment().secrets,
+            _ => secrets.to_vec(),
         };
         Self { kept, redactor: Redactor::new(secrets) }
     }

@@ -6,15 +6,13 @@ use std::{
 };
 
 use super::{
-    RunEvent, Runner, judging::given_up, permits::Permits, python_grader::PythonGrader,
-    recording::Recording,
+    judged::given_up, permits::Permits, python_grader::PythonGrader, recording::Recording,
 };
 use crate::{
-    config::{Config, EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
     judging::{
-        Connection, Identity, Session, Subject,
-        grader::{self, Answers, CallResults},
+        Connection, Identity, Subject,
+        grader::{self, Answers, CallResults, Grader},
     },
     metric::{MetricInput, Outcome},
     models::first_sample,
@@ -25,52 +23,27 @@ use crate::{
 
 /// A grader that needs a model or Python.
 #[derive(Debug)]
-pub(super) struct GradedEvaluator {
-    name: String,
-    config: OpenAiEvalConfig,
-    connection: Option<Arc<Connection>>,
-    python: Option<Box<PythonGrader>>,
-}
-
-/// Returns a hint about a grader that cannot be connected.
-pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
-    let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { return None };
-    if openai.grader.models().into_iter().any(|(_, is_embedding)| is_embedding) {
-        return Some("`cosine:tf` compares counts of words and needs no model");
-    }
-    let is_keyed = openai.server.api_key_env.is_none() && openai.server.base_url.is_some();
-    is_keyed.then_some("`api_key_env: \"\"` asks a server that needs no key")
+pub struct GradedEvaluator {
+    /// Name.
+    pub name: String,
+    /// The grader.
+    pub grader: Grader,
+    /// Settings of the entry.
+    pub settings: Object,
+    /// Score from which on an evaluation passes.
+    pub threshold: f64,
+    /// Time limit of an evaluation, without its queues.
+    pub timeout: Duration,
+    /// Models, if it asks some.
+    pub connection: Option<Arc<Connection>>,
+    /// Python, if it calls functions.
+    pub python: Option<Box<PythonGrader>>,
 }
 
 impl GradedEvaluator {
-    pub(super) fn new(
-        name: String,
-        openai: &OpenAiEvalConfig,
-        runner: &Runner,
-        (config, session): (&Config, &Result<Session, String>),
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Result<Self, String> {
-        let connection = match &openai.judge {
-            None => None,
-            Some(settings) => {
-                let session = session.as_ref().map_err(Clone::clone)?;
-                Some(session.connect(&name, settings).map_err(|error| error.message)?)
-            }
-        };
-        let needs_python = openai.grader.needs_python();
-        let python = needs_python.then(|| PythonGrader::new(config, runner, on_event));
-        let python = python.transpose()?.map(Box::new);
-        Ok(Self { name, config: openai.clone(), connection, python })
-    }
-
     /// Returns true if the grader compares with expected answers.
     pub(super) fn compares(&self) -> bool {
-        self.config.grader.compares()
-    }
-
-    /// Returns the settings of the entry.
-    pub(super) fn settings(&self) -> &Object {
-        &self.config.settings
+        self.grader.compares()
     }
 
     /// Returns what decides about the answers of its model, and its Python interpreter.
@@ -78,7 +51,7 @@ impl GradedEvaluator {
     /// # Errors
     ///
     /// The reason why saved results cannot be used.
-    pub(super) fn identity(&self) -> Result<(Option<Identity>, Option<&Inputs>), String> {
+    pub fn identity(&self) -> Result<(Option<Identity>, Option<&Inputs>), String> {
         if self.python.as_ref().is_some_and(|python| python.search_path().is_some()) {
             return Err("changes of modules that PYTHONPATH finds would not be noticed".to_owned());
         }
@@ -97,9 +70,9 @@ impl GradedEvaluator {
             return Some(Evaluation::without_process(Verdict::Cancelled, Duration::ZERO));
         }
         let turns = &recording.conversation.turns;
-        let input = MetricInput::new(turns, recording.golden.as_ref(), self.config.threshold);
+        let input = MetricInput::new(turns, recording.golden.as_ref(), self.threshold);
         let location = format!("conversation {}", recording.conversation.trace_id);
-        let mut subject = Subject::new(self.config.grader.kind(), location);
+        let mut subject = Subject::new(self.grader.kind(), location);
         subject.first_sample = first_sample(repeat);
         let graded = self.grade(&input, subject, permits, cancellation);
         let mut evaluation = tokio::select! {
@@ -124,7 +97,7 @@ impl GradedEvaluator {
         permits: &Permits,
         cancellation: &Cancellation,
     ) -> Option<Evaluation> {
-        let (grader, timeout) = (&self.config.grader, self.config.timeout);
+        let (grader, timeout) = (&self.grader, self.timeout);
         let plan = match grader.plan(input) {
             Ok(plan) => plan,
             Err(outcome) => return Some(evaluation(outcome, Answers::default())),

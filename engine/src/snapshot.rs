@@ -12,12 +12,12 @@ use crate::{process::CommandSpec, runtime::Inputs, trace::FileStamp, verdict::Ve
 
 /// The executable of a command, the script that it runs and the local files that the script imports, each with its stamp.
 #[derive(Debug)]
-pub(super) struct ProgramSnapshot(Vec<(PathBuf, FileStamp)>);
+pub struct ProgramSnapshot(Vec<(PathBuf, FileStamp)>);
 
 impl ProgramSnapshot {
     /// Takes a snapshot of the files that `command` runs, of an evaluator that consists of `inputs`. Files whose metadata
     /// cannot be read are not watched: the start of the evaluator reports the reason.
-    pub(super) fn of(command: &CommandSpec, inputs: &Inputs) -> Self {
+    pub fn of(command: &CommandSpec, inputs: &Inputs) -> Self {
         let mut files = inputs.files.clone();
         files.insert(PathBuf::from(&command.program));
         let stamped = files.into_iter().filter_map(|file| {
@@ -39,7 +39,7 @@ impl ProgramSnapshot {
     }
 
     /// Returns a file that has changed or was deleted.
-    pub(super) fn outdated_file(&self) -> Option<&Path> {
+    pub fn outdated_file(&self) -> Option<&Path> {
         self.first(|file, stamp| has_changed(file, stamp) != Some(false))
     }
 

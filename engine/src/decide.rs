@@ -12,7 +12,7 @@ use crate::report::{
 
 /// The cases of a run in the order of their evaluation.
 #[derive(Debug, Default)]
-pub(super) struct CaseOrder {
+pub struct CaseOrder {
     /// The conversations of each case.
     cases: Vec<Vec<usize>>,
     /// The place of the case of each conversation.
@@ -23,7 +23,7 @@ pub(super) struct CaseOrder {
 
 impl CaseOrder {
     /// Shuffles the cases of conversations, whose reports have no evaluations.
-    pub(super) fn new(unread: Vec<ConversationReport>, seed: u64) -> Self {
+    pub fn new(unread: Vec<ConversationReport>, seed: u64) -> Self {
         let mut known = Cases::default();
         let mut cases: Vec<Vec<usize>> = Vec::new();
         for (number, report) in unread.iter().enumerate() {

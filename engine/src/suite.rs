@@ -15,17 +15,16 @@ use std::{
 };
 
 use super::{
-    Plan, PlannedEvaluator, Runner,
     evaluation_report::target_proxy,
     identity::{Fingerprint, value_digest},
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     retry,
+    settings::ExecutionSettings,
     transcripts::CaseTranscript,
-    work::{Closing, SuiteWork, Work},
+    work::{Closing, MissingTurns, PlannedEvaluator, SuiteWork, Work},
 };
 use crate::{
-    config::MissingTurns,
     conversation::{Conversation, Labels, Turn},
     json::Object,
     models::ProxyUsage,
@@ -199,7 +198,7 @@ impl fmt::Debug for SuiteProgram {
 }
 
 impl SuiteProgram {
-    fn new(planned: &PlannedEvaluator, runner: &Runner) -> Result<Self, String> {
+    fn new(planned: &PlannedEvaluator, settings: &ExecutionSettings) -> Result<Self, String> {
         let Work::Program(program) = &planned.work else {
             return Err(planned.problem().unwrap_or_else(|| "it is not a program".to_owned()));
         };
@@ -211,7 +210,7 @@ impl SuiteProgram {
             work: Work::Program(program.clone()),
             fingerprint: None,
         };
-        let prepared = PreparedEvaluator::new(planned, runner, 1).expecting_any_output();
+        let prepared = PreparedEvaluator::new(planned, settings, 1).expecting_any_output();
         // The connection that asks it bounds its processes, as it bounds the calls to a server.
         Ok(Self { prepared, permits: Permits::new(NonZeroUsize::MAX, false) })
     }
@@ -253,17 +252,22 @@ impl fmt::Debug for PreparedSuite {
     }
 }
 
-/// Returns the plan that consists of a suite whose cases are graded `repeat` times. Its programs are those of another plan.
-pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &Runner) -> Plan {
+/// Returns a suite as an evaluator that grades its cases `repeat` times, with its programs.
+pub fn planned(
+    suite: Arc<dyn Suite>,
+    planned: Vec<PlannedEvaluator>,
+    repeat: u32,
+    settings: &ExecutionSettings,
+) -> PlannedEvaluator {
     let cases = 0..suite.ids().len();
-    let mut uses = vec![0_usize; programs.evaluators.len()];
+    let mut uses = vec![0_usize; planned.len()];
     let grading: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
     let used = |case: usize| grading[case].iter().copied().chain(suite.tested(case));
     cases.clone().flat_map(used).for_each(|program| uses[program] += 1);
-    let identity = |case| runner.identifies().then(|| suite.identity(case)).flatten();
+    let identity = |case| settings.is_identified.then(|| suite.identity(case)).flatten();
     let identities: Vec<Option<CaseIdentity>> = cases.clone().map(identity).collect();
     let of_program =
-        |program: usize| programs.evaluators[program].fingerprint.as_ref()?.key(&Digest::default());
+        |program: usize| planned[program].fingerprint.as_ref()?.key(&Digest::default());
     let key = |case: usize| {
         let programs: Option<Vec<Digest>> = used(case).map(of_program).collect();
         let CaseIdentity { settings, content, answers } = identities[case]?;
@@ -272,15 +276,14 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
     };
     let keys: Vec<Option<Digest>> = cases.clone().map(key).collect();
     suite.prepared(&|program| {
-        let planned = programs.evaluators.get(program).ok_or("it is not known")?;
-        SuiteProgram::new(planned, runner)
+        let planned = planned.get(program).ok_or("it is not known")?;
+        SuiteProgram::new(planned, settings)
     });
     let cases = suite.ids().iter().zip(&identities).zip(&grading);
-    let fingerprint = parts(cases, &programs.evaluators).map(Fingerprint::new);
-    let Plan { session, refusal, warnings, evaluators } = programs;
-    let prepared = evaluators.into_iter().zip(uses);
+    let fingerprint = parts(cases, &planned).map(Fingerprint::new);
+    let prepared = planned.into_iter().zip(uses);
     let prepared = prepared.map(|(program, uses)| {
-        PreparedEvaluator::new(program, runner, uses).expecting_any_output()
+        PreparedEvaluator::new(program, settings, uses).expecting_any_output()
     });
     let programs = prepared.collect();
     let (transcripts, graded) = (Mutex::default(), Arc::clone(&suite));
@@ -288,8 +291,7 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
     let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
     let work = Work::Suite(Box::new(work));
     let threshold = 1.0;
-    let suite = PlannedEvaluator { name, threshold, missing_turns, repeat, work, fingerprint };
-    Plan { evaluators: vec![suite], session, refusal, warnings }
+    PlannedEvaluator { name, threshold, missing_turns, repeat, work, fingerprint }
 }
 
 /// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids. `cases` have the programs

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use super::Runner;
 use crate::{
-    config::Config,
     conversation::Conversation,
-    models::Redactor,
+    models::{Redactor, Secret},
     report::{ConversationReport, RECORDED_ATTRIBUTES},
 };
 
 /// The attributes by which a run tells conversations apart.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Attributes {
+pub struct Attributes {
     case_key: Option<String>,
     cluster: Option<String>,
     by: Vec<String>,
@@ -21,11 +19,15 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Returns those of a configuration.
-    pub(super) fn of(config: &Config, runner: &Runner) -> Self {
-        let Config { case_key, cluster, by, .. } = config;
-        let redactor = Redactor::new(runner.environment().secrets);
-        Self { case_key: case_key.clone(), cluster: cluster.clone(), by: by.clone(), redactor }
+    /// Returns those with these names. Secrets are removed from their values.
+    #[must_use]
+    pub fn new(
+        case_key: Option<String>,
+        cluster: Option<String>,
+        by: Vec<String>,
+        secrets: Vec<Secret>,
+    ) -> Self {
+        Self { case_key, cluster, by, redactor: Redactor::new(secrets) }
     }
 
     /// Removes the secrets of this machine from the values of a conversation, which are in reports and name its case.
@@ -41,17 +43,17 @@ impl Attributes {
     }
 
     /// Returns true if cases are in clusters.
-    pub(super) fn has_clusters(&self) -> bool {
+    pub fn has_clusters(&self) -> bool {
         self.cluster.is_some()
     }
 
     /// Returns the one that identifies cases.
-    pub(super) fn case_key(&self) -> Option<&str> {
+    pub fn case_key(&self) -> Option<&str> {
         self.case_key.as_deref()
     }
 
     /// Returns all whose values are read.
-    pub(super) fn all(&self) -> Vec<&str> {
+    pub fn all(&self) -> Vec<&str> {
         let mut all: Vec<&str> =
             self.asked().map(|(_, attribute)| attribute).chain(RECORDED_ATTRIBUTES).collect();
         all.sort_unstable();
@@ -60,7 +62,7 @@ impl Attributes {
     }
 
     /// Returns those that the run was asked for, each with its option.
-    pub(super) fn asked(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn asked(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let [case_key, cluster] = [("--case-key", &self.case_key), ("--cluster", &self.cluster)]
             .map(|(option, attribute)| Some((option, attribute.as_deref()?)));
         let by = self.by.iter().map(|it| ("--by", it.as_str()));
@@ -68,7 +70,7 @@ impl Attributes {
     }
 
     /// Adds the case, the cluster and the labels of a conversation to its report, which has its golden case already.
-    pub(super) fn add_to(&self, report: &mut ConversationReport, conversation: &Conversation) {
+    pub fn add_to(&self, report: &mut ConversationReport, conversation: &Conversation) {
         let first = |attribute: &Option<String>| {
             let values = conversation.labels.get(attribute.as_ref()?)?;
             values.first().map(|value| Arc::from(value.as_str()))

@@ -25,18 +25,21 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 
 /// An evaluator that asks a model.
 #[derive(Debug)]
-pub(super) struct JudgedEvaluator {
-    pub(super) judge: Arc<dyn Judge>,
-    pub(super) criterion: Criterion,
-    pub(super) connection: Arc<Connection>,
+pub struct JudgedEvaluator {
+    /// Plans the questions and reads the replies.
+    pub judge: Arc<dyn Judge>,
+    /// What passes.
+    pub criterion: Criterion,
+    /// Models.
+    pub connection: Arc<Connection>,
     /// Whether a conversation without a golden case is not evaluated.
-    pub(super) needs_golden: bool,
+    pub needs_golden: bool,
     /// Text that changes whenever the judge would ask or score something differently; `None` if results are not reused.
-    pub(super) revision: Option<String>,
+    pub revision: Option<String>,
     /// Settings of the entry that decide about results, apart from those of the judge.
-    pub(super) settings: Object,
+    pub settings: Object,
     /// Limit of the time in calls of an evaluation.
-    pub(super) timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
 }
 
 impl JudgedEvaluator {

@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 256 << 10;
 
 /// The conversations of a run in order: an index into trace files, the cases of a suite, or those of a source.
 #[derive(Debug)]
-pub(super) struct Conversations {
+pub struct Conversations {
     origin: Origin,
     only: Option<Only>,
     /// Whether further ones arrive while these are evaluated.
@@ -61,7 +61,7 @@ struct Traces {
 
 impl Conversations {
     /// Groups the traces, and returns how. `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
-    pub(super) fn new(
+    pub fn new(
         index: TraceIndex,
         conventions: Conventions,
         group_by: GroupBy,
@@ -75,17 +75,17 @@ impl Conversations {
     }
 
     /// Returns the conversations that stand for the cases of a suite.
-    pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
+    pub fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
         Self::of(Origin::Suite(suite), attributes)
     }
 
     /// Returns the conversations of a source, which has read the values of attributes.
-    pub(super) fn of_source(source: Arc<dyn ConversationSource>, attributes: Attributes) -> Self {
+    pub fn of_source(source: Arc<dyn ConversationSource>, attributes: Attributes) -> Self {
         Self::of(Origin::Source(source), attributes)
     }
 
     /// Returns those of a stream, none of which is known in advance.
-    pub(super) fn of_stream(attributes: Attributes) -> Self {
+    pub fn of_stream(attributes: Attributes) -> Self {
         let (index, groups) = (TraceIndex::default(), Groups::default());
         let traces = Traces { index, groups, conventions: Conventions::default() };
         Self { are_streamed: true, ..Self::of(Origin::Traces(Box::new(traces)), attributes) }
@@ -96,23 +96,23 @@ impl Conversations {
     }
 
     /// Returns true if they arrive while others are evaluated.
-    pub(super) fn are_streamed(&self) -> bool {
+    pub fn are_streamed(&self) -> bool {
         self.are_streamed
     }
 
     /// Returns the attributes whose values are read.
-    pub(super) fn attributes(&self) -> &Attributes {
+    pub fn attributes(&self) -> &Attributes {
         &self.attributes
     }
 
     /// Keeps only the conversation with this trace id, of a run with `of` conversations; `None` if there is none.
-    pub(super) fn only(self, trace_id: &str, of: usize) -> Option<Self> {
+    pub fn only(self, trace_id: &str, of: usize) -> Option<Self> {
         let position = (0..self.len()).find(|number| *self.trace_id(*number) == *trace_id)?;
         Some(Self { only: Some(Only { position, of }), ..self })
     }
 
     /// Evaluates only a share of the conversations.
-    pub(super) fn of_shard(self, shard: Option<Shard>) -> Self {
+    pub fn of_shard(self, shard: Option<Shard>) -> Self {
         Self { shard, ..self }
     }
 
@@ -123,12 +123,12 @@ impl Conversations {
     }
 
     /// Returns true if only one of the conversations is evaluated.
-    pub(super) fn is_one_of_a_run(&self) -> bool {
+    pub fn is_one_of_a_run(&self) -> bool {
         self.only.is_some()
     }
 
     /// Returns the number of conversations of the run, with those that are left out. One of a stream is never the only one.
-    pub(super) fn of_run(&self) -> usize {
+    pub fn of_run(&self) -> usize {
         match &self.origin {
             _ if self.are_streamed => usize::MAX,
             Origin::Source(source) => source.of_run(),
@@ -145,11 +145,12 @@ impl Conversations {
     }
 
     /// Returns the position of a conversation in its origin.
-    pub(super) fn position(&self, number: usize) -> usize {
+    pub fn position(&self, number: usize) -> usize {
         self.only.map_or(number, |only| only.position)
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Returns the number of conversations.
+    pub fn len(&self) -> usize {
         match &self.origin {
             _ if self.only.is_some() => 1,
             Origin::Traces(traces) => traces.groups.len(),
@@ -158,8 +159,13 @@ impl Conversations {
         }
     }
 
+    /// Returns true if there is no conversation.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the trace id of a conversation without loading it.
-    pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
+    pub fn trace_id(&self, number: usize) -> Arc<str> {
         let number = self.position(number);
         let id = match &self.origin {
             Origin::Traces(traces) => {
@@ -173,14 +179,14 @@ impl Conversations {
     }
 
     /// Returns the digest of the trace ids of all conversations, in order. Runs over the same inputs have the same.
-    pub(super) fn digest(&self) -> Digest {
+    pub fn digest(&self) -> Digest {
         let digester = Digester::new("inputs");
         let ids = (0..self.len()).map(|number| self.trace_id(number));
         ids.fold(digester, |digester, id| digester.bytes("trace id", id.as_bytes())).finish()
     }
 
     /// Returns the file of a conversation without loading it; `None` for the standard input.
-    pub(super) fn trace_file(&self, number: usize) -> Option<Arc<str>> {
+    pub fn trace_file(&self, number: usize) -> Option<Arc<str>> {
         let number = self.position(number);
         match &self.origin {
             Origin::Traces(traces) => {
@@ -219,7 +225,7 @@ impl Conversations {
     /// # Errors
     ///
     /// A file cannot be read any more, or has changed.
-    pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+    pub fn load(&self, number: usize) -> Result<Conversation, ReadError> {
         let number = self.position(number);
         let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
@@ -237,14 +243,14 @@ impl Conversations {
     }
 
     /// Returns the case of a conversation by the attribute that identifies cases; `None` without it. Blocks.
-    pub(super) fn keyed(&self, number: usize) -> Option<Arc<str>> {
+    pub fn keyed(&self, number: usize) -> Option<Arc<str>> {
         let key = self.attributes.case_key()?;
         let conversation = self.load(number).ok()?;
         conversation.labels.get(key)?.first().map(|value| value.as_str().into())
     }
 
     /// Returns the names of the attributes of a conversation, with repetitions; none if it cannot be read. Blocks.
-    pub(super) fn attribute_names(&self, number: usize) -> Vec<String> {
+    pub fn attribute_names(&self, number: usize) -> Vec<String> {
         let number = self.position(number);
         match &self.origin {
             Origin::Traces(traces) => {
@@ -260,7 +266,7 @@ impl Conversations {
 }
 
 /// Extracts the conversation of a group, with the values of attributes.
-pub(super) fn extracted(
+pub fn extracted(
     group: &Group<'_>,
     conventions: &Conventions,
     attributes: &Attributes,

@@ -14,16 +14,19 @@ use std::{
 use tokio::task::{JoinError, JoinSet};
 
 use super::{
-    Plan, RunEvent, Runner,
-    conversation_source::JoinedTraces,
+    conversation_source::{ConversationStream, JoinedTraces},
     conversations::{Conversations, shown},
     decide::{CaseOrder, Decider},
-    feed::{Feed, Loaded, Taken, Unread},
+    event::RunEvent,
+    feed::{Feed, Loaded, StreamFeed, Taken, Unread},
+    loaders::Loaders,
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     recording::Recording,
     retry,
+    settings::ExecutionSettings,
     transcripts::TranscriptWriter,
+    work::PlannedEvaluator,
 };
 use crate::{
     conversation::Conversation,
@@ -33,7 +36,7 @@ use crate::{
     panic,
     report::{
         ALL_EVALUATORS, CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Gate,
-        run_file::{Digest, EvaluationRecord, Event, RunWriter},
+        run_file::{Digest, EvaluationRecord, RunWriter},
     },
     verdict::Evaluation,
 };
@@ -42,47 +45,55 @@ use crate::{
 const WAITING: usize = 64;
 const WAITING_BYTES: usize = 8 << 20;
 
-/// Result of the execution of a plan.
-pub(super) struct Executed {
+/// Result of an execution.
+#[derive(Debug)]
+pub struct Executed {
     /// Reasons why the results of evaluators are unreliable, each a sentence.
-    pub(super) unreliable: Vec<String>,
+    pub unreliable: Vec<String>,
     /// Positions of the golden cases that conversations were compared with.
-    pub(super) recorded: HashSet<usize>,
+    pub recorded: HashSet<usize>,
     /// Warnings about the run as a whole.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Errors of the input that are in no record.
-    pub(super) input_errors: Vec<String>,
+    pub input_errors: Vec<String>,
     /// Whether there are conversations that were not taken.
-    pub(super) is_unfinished: bool,
+    pub is_unfinished: bool,
 }
 
 /// Runs every evaluator on every conversation. With `events`, the reports contain the data of evaluation events. An
 /// evaluation without a permit is reported as not run.
-pub(super) async fn all(
-    runner: &Runner,
-    plan: Plan,
-    (conversations, feed, cases): (&Conversations, Box<dyn Feed>, &CaseIndex<'_>),
+pub async fn all(
+    settings: &ExecutionSettings,
+    (evaluators, session): (Vec<PlannedEvaluator>, Option<&Session>),
+    (conversations, stream, cases): (
+        Conversations,
+        Option<Box<dyn ConversationStream>>,
+        &CaseIndex<'_>,
+    ),
     permits: Permits,
     (events, transcripts, deciding): (bool, TranscriptWriter, Option<(CaseOrder, &[Gate])>),
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
-    let Plan { evaluators, session, .. } = plan;
+    let conversations = Arc::new(conversations);
+    let order = deciding.as_ref().map(|(order, _)| order);
+    let feed = feed(&conversations, stream, order);
     let number = feed.len().unwrap_or(usize::MAX);
     let evaluators: Vec<Arc<PreparedEvaluator>> = evaluators
         .into_iter()
-        .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, number)))
+        .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, settings, number)))
         .collect();
     let slots: Vec<Slot> = slots(&evaluators).collect();
     let total = feed.len().unwrap_or_default() * slots.len();
     // Those that wait for models use no processor.
-    let judged = session.as_ref().map_or(0, Session::evaluations);
+    let judged = session.map_or(0, Session::evaluations);
+    permits.permit_judged(judged);
     on_event(RunEvent::Evaluating { total });
     let mut execution = Execution {
         feed,
         permits: Arc::new(permits),
-        evaluated: runner.jobs.get().max(judged),
-        runner,
+        evaluated: settings.jobs.get().max(judged),
+        settings,
         cases,
         events,
         transcripts,
@@ -102,13 +113,30 @@ pub(super) async fn all(
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         slots: &slots,
-        conversations,
-        session: session.as_ref(),
+        conversations: &conversations,
+        session,
     };
     execution.run().await;
     let executed = execution.finish_run();
     let unreliable = close(evaluators, writer).await;
     Executed { unreliable, ..executed }
+}
+
+/// Returns the feed of a stream, or of conversations that can be loaded.
+fn feed(
+    conversations: &Arc<Conversations>,
+    stream: Option<Box<dyn ConversationStream>>,
+    order: Option<&CaseOrder>,
+) -> Box<dyn Feed> {
+    match stream {
+        Some(stream) => Box::new(StreamFeed::new(stream)),
+        None => {
+            // Whether a case is the last one that is needed is decided before the next.
+            let is_one_by_one = order.is_some();
+            let order = order.map(CaseOrder::conversations).or_else(|| conversations.share());
+            Box::new(Loaders::new(Arc::clone(conversations), order, is_one_by_one))
+        }
+    }
 }
 
 /// Ends the processes of all evaluators concurrently. Returns the reasons why results are unreliable; a later run does not
@@ -155,7 +183,7 @@ fn slots(evaluators: &[Arc<PreparedEvaluator>]) -> impl Iterator<Item = Slot> {
 
 /// State of the execution.
 struct Execution<'a, 's> {
-    runner: &'a Runner,
+    settings: &'a ExecutionSettings,
     evaluators: &'a [Arc<PreparedEvaluator>],
     /// The evaluations of each conversation.
     slots: &'a [Slot],
@@ -231,7 +259,7 @@ impl Execution<'_, '_> {
                 Some(batch) = poll_fn(|context| self.feed.poll_next(context)) => {
                     batch.into_iter().for_each(|taken| self.take(taken));
                 }
-                () = self.runner.cancellation.cancelled(), if self.feed.is_open() => {}
+                () = self.settings.cancellation.cancelled(), if self.feed.is_open() => {}
                 else => break,
             }
             mem::take(&mut self.deferred).into_iter().for_each(|taken| self.take(taken));
@@ -255,7 +283,7 @@ impl Execution<'_, '_> {
     /// Starts to load conversations, unless enough loaded ones wait.
     fn load_ahead(&mut self) {
         let is_decided = self.decider.as_ref().is_some_and(Decider::are_all_decided);
-        if self.runner.cancellation.is_cancelled() || self.permits.is_closed() || is_decided {
+        if self.settings.cancellation.is_cancelled() || self.permits.is_closed() || is_decided {
             self.give_up();
             return;
         }
@@ -533,7 +561,7 @@ impl Execution<'_, '_> {
 
     /// Writes what was added to the run file, and then reports the evaluations among it.
     fn publish(&mut self) {
-        let failed = self.writer.flush().map(event);
+        let failed = self.writer.flush().map(RunEvent::from);
         self.progress.publish();
         failed.into_iter().for_each(&mut *self.progress.on_event);
     }
@@ -557,7 +585,7 @@ impl Execution<'_, '_> {
         if let Some(session) = session {
             session.add_to(&mut report);
         }
-        let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
+        let evaluator = self.evaluators.first().filter(|_| self.settings.is_identified);
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
         let graded = self.evaluators.first().and_then(|it| it.take_transcript(recording.number));
@@ -658,14 +686,6 @@ impl Execution<'_, '_> {
         report.performance.clone_from(&conversation.performance);
         report.evaluations = evaluations;
         report
-    }
-}
-
-/// Converts an event of the run file.
-pub(super) fn event(event: Event) -> RunEvent {
-    match event {
-        Event::Failed(message) => RunEvent::UnsavedRun { message },
-        Event::InMemory(reason) => RunEvent::ReportInMemory { reason },
     }
 }
 

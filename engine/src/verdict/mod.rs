@@ -15,6 +15,8 @@ pub use crate::hosts::{Answer, BadAnswer, Status};
 pub use crate::report::{Balance, Standing, Tally};
 pub use contradictions::contradictions;
 pub use evaluation::Evaluation;
-pub(crate) use judge::{Expected, answer_of, from_ending, from_report};
+#[doc(hidden)]
+pub use judge::{Expected, answer_of};
+pub(crate) use judge::{from_ending, from_report};
 pub use judge::{from_outcome, from_text};
 pub use model::Verdict;

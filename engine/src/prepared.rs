@@ -12,7 +12,6 @@ use std::{
 use tokio::sync::OnceCell;
 
 use super::{
-    PlannedEvaluator, Runner,
     describe::{Description, describe},
     document::{Settings, redacted_object},
     foreign::ForeignAdapter,
@@ -20,12 +19,12 @@ use super::{
     permits::Permits,
     recording::Recording,
     reuse::{Shared, with_variables},
+    settings::ExecutionSettings,
     target::{Access, not_opened},
     transcripts::CaseTranscript,
-    work::{Closing, Program, Work},
+    work::{Closing, PlannedEvaluator, Program, Work},
 };
 use crate::{
-    config::BuiltinConfig,
     hosts::Mismatch,
     linked,
     metric::{Metric, MetricInput},
@@ -55,8 +54,8 @@ const SHARING_PAYS_FROM: usize = 4;
 const SHUTDOWN_LIMIT: Duration = Duration::from_millis(200);
 
 /// Input of one evaluation.
-#[derive(Clone, Copy)]
-pub(super) enum Input<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
     /// A recorded conversation, and the number of the repeat; the evaluator has the settings of its entry.
     Recording(&'a Recording, u32),
     /// A document of a client, which contains all settings, and the number of the repeat.
@@ -82,8 +81,10 @@ impl Input<'_> {
 }
 
 /// A planned evaluator with its processes and its state during a run.
-pub(super) struct PreparedEvaluator {
-    pub(super) evaluator: PlannedEvaluator,
+#[derive(Debug)]
+pub struct PreparedEvaluator {
+    /// The planned evaluator.
+    pub evaluator: PlannedEvaluator,
     /// Warm workers, if the program has the streaming form; decided by the first evaluation.
     pool: OnceCell<Option<Pool>>,
     /// Maximum number of workers that pay; `None` if none does.
@@ -107,12 +108,16 @@ pub(super) struct PreparedEvaluator {
 
 impl PreparedEvaluator {
     /// Prepares an evaluator for this number of evaluations, apart from repeats.
-    pub(super) fn new(evaluator: PlannedEvaluator, runner: &Runner, evaluations: usize) -> Self {
+    pub fn new(
+        evaluator: PlannedEvaluator,
+        execution: &ExecutionSettings,
+        evaluations: usize,
+    ) -> Self {
         let repeats = usize::try_from(evaluator.repeats()).unwrap_or(usize::MAX);
         let evaluations = evaluations.saturating_mul(repeats);
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
-            .map(|evaluations| evaluations.min(runner.jobs));
+            .map(|evaluations| evaluations.min(execution.jobs));
         let shared = match &evaluator.work {
             Work::Program(program) if evaluations >= SHARING_PAYS_FROM => {
                 Shared::new(&program.forked, &program.reuse)
@@ -134,7 +139,7 @@ impl PreparedEvaluator {
             (None, _) => Expected::Result,
         };
         let secrets = match &evaluator.work {
-            Work::Metric { .. } | Work::Grader(_) => runner.environment().secrets,
+            Work::Metric { .. } | Work::Grader(_) => execution.secrets.clone(),
             // What programs print is theirs, and judges know the secrets.
             _ => Vec::new(),
         };
@@ -147,13 +152,14 @@ impl PreparedEvaluator {
             pool: OnceCell::new(),
             workers,
             expected,
-            cancellation: runner.cancellation.clone(),
+            cancellation: execution.cancellation.clone(),
             config_error: OnceLock::new(),
             has_answered: AtomicBool::new(false),
         }
     }
 
-    pub(super) fn name(&self) -> &str {
+    /// Returns the name.
+    pub fn name(&self) -> &str {
         &self.evaluator.name
     }
 
@@ -208,7 +214,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the digest of what evaluators see of a recording, if it is known.
-    pub(super) fn content(&self, recording: &Recording) -> Option<Digest> {
+    pub fn content(&self, recording: &Recording) -> Option<Digest> {
         match &self.evaluator.work {
             Work::Suite(suite) => suite.content(recording.number),
             _ => Some(recording.turns().content()),
@@ -300,12 +306,12 @@ impl PreparedEvaluator {
         match &self.evaluator.work {
             _ if permits.is_closed() => not_run(),
             Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
-            Work::Metric { metric, settings } => {
+            Work::Metric { metric, credential, .. } => {
                 let Input::Recording(recording, _) = input else {
                     return self.lost("is computed from recordings, and this is a document");
                 };
                 let Some(_permit) = permits.take().await else { return not_run() };
-                self.redacted(self.compute(metric.as_ref(), settings, recording))
+                self.redacted(self.compute(metric.as_ref(), credential.as_deref(), recording))
             }
             Work::Grader(graded) => {
                 let Input::Recording(recording, repeat) = input else {
@@ -410,7 +416,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the document of the input.
-    pub(super) fn document(&self, input: Input<'_>) -> Option<Document> {
+    pub fn document(&self, input: Input<'_>) -> Option<Document> {
         match input {
             Input::Recording(recording, _) => match &self.foreign {
                 Some(foreign) => Some(recording.foreign_document(foreign)),
@@ -423,7 +429,7 @@ impl PreparedEvaluator {
     fn compute(
         &self,
         metric: &dyn Metric,
-        settings: &BuiltinConfig,
+        credential: Option<&str>,
         recording: &Recording,
     ) -> Evaluation {
         let started = Instant::now();
@@ -432,7 +438,7 @@ impl PreparedEvaluator {
         }
         let (turns, golden) = (&recording.conversation.turns, recording.golden.as_ref());
         let outcome = metric.evaluate(&MetricInput::new(turns, golden, self.evaluator.threshold));
-        let verdict = match (Verdict::from(outcome), &settings.judge.credential_ref) {
+        let verdict = match (Verdict::from(outcome), credential) {
             (Verdict::Answer(answer), Some(credential)) if answer.score.is_some() => {
                 let name = self.name();
                 let reason = format!(
@@ -517,7 +523,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns true if one process of the program may evaluate several documents.
-    pub(super) fn may_stream(&self, description: &Description) -> bool {
+    pub fn may_stream(&self, description: &Description) -> bool {
         match &self.evaluator.work {
             Work::Program(program) => program.may_stream(description),
             _ => true,
@@ -526,7 +532,7 @@ impl PreparedEvaluator {
 
     /// Decides before the first evaluation whether there are workers. A server cannot withdraw answers that it has sent, so
     /// only a program that numbers its answers (`numbered`) has workers: they cannot assign an answer to another document.
-    pub(super) fn keep_warm(&mut self, numbered: bool, expected: Expected, permits: &Permits) {
+    pub fn keep_warm(&mut self, numbered: bool, expected: Expected, permits: &Permits) {
         self.expected = expected;
         let pool = match (&self.evaluator.work, self.workers) {
             (Work::Program(program), Some(workers)) if numbered => program
@@ -586,7 +592,7 @@ impl PreparedEvaluator {
     }
 
     /// Ends its processes without waiting long.
-    pub(super) async fn stop(self) {
+    pub async fn stop(self) {
         // Only programs that number their answers have workers, and those cannot be desynchronized.
         let _ = self.end(SHUTDOWN_LIMIT).await;
     }

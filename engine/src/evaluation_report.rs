@@ -67,7 +67,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the report of an evaluation, without what depends on its conversation.
-    pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
+    pub fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let mut report = EvaluationReport::new(self.name());
         let stderr = evaluation.end_of_stderr();
         (report.error, report.headline) = self.errors(&evaluation, &stderr);

@@ -11,7 +11,6 @@ use evaluator_document::size;
 
 use super::hidden::Shown;
 use crate::{
-    config::{CodeConfig, LimitsConfig},
     executor::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE, Visible},
     files::read_regular,
     hosts::{is_javascript, uncalled_function},
@@ -23,14 +22,37 @@ use crate::{
 
 /// Conditions under which the processes of an evaluator run.
 #[derive(Clone, Debug)]
-pub(super) struct ExecutionContext {
+pub struct ExecutionContext {
     directory: Option<PathBuf>,
     environment: EnvironmentFilter,
-    limits: LimitsConfig,
+    limits: Limits,
+    resources: Resources,
     containment: Option<ContainedIn>,
     shown: Shown,
     /// Names of the variables with addresses and tokens of models, of an entry that offers some.
     model_variables: Vec<&'static str>,
+}
+
+/// Settings of the processes of an entry.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessSettings<'c> {
+    /// Additional variables by name: with the value in this process (`None`), or with another one.
+    pub variables: &'c [(String, Option<String>)],
+    /// Whether they get all variables of this process, or only those that programs need to start; `None` if the entry does not
+    /// say it.
+    pub inherit: Option<bool>,
+    /// Whether the program was fetched and is therefore trusted less.
+    pub is_fetched: bool,
+    /// Whether the program may ask models.
+    pub asks_models: bool,
+    /// Working directory; that of this process if `None`.
+    pub cwd: Option<&'c Path>,
+    /// Limits that the supervisor enforces, apart from the timeout.
+    pub limits: Limits,
+    /// Limits that the system enforces.
+    pub resources: Resources,
+    /// Name of the executor that contains them, and what they may use in it; `None` if they are not contained.
+    pub containment: Option<(&'c str, &'c Containment)>,
 }
 
 /// The executor that contains the processes of an evaluator.
@@ -114,42 +136,40 @@ const UNRESOLVED: i32 = 13;
 const LONGEST_SOURCE: u64 = 1 << 20;
 
 impl ExecutionContext {
-    /// Reads the settings of an entry. `contained`: its executor contains programs.
+    /// Resolves the settings of an entry.
     ///
     /// # Errors
     ///
     /// The working directory cannot be used.
-    pub(super) fn new(
-        code: &CodeConfig,
-        contained: bool,
-        inherited: &Environment,
-    ) -> Result<Self, String> {
-        let env = &code.process.env;
-        let inherit = match (env.inherit, code.fetched || contained) {
+    pub fn new(settings: &ProcessSettings<'_>, inherited: &Environment) -> Result<Self, String> {
+        let own = settings.variables;
+        let contained = settings.containment.is_some();
+        let inherit = match (settings.inherit, settings.is_fetched || contained) {
             (Some(true), _) if !contained => Inherit::All,
             (None, false) => Inherit::Open,
             _ => Inherit::Confined,
         };
-        let mut variables = env.variables.clone();
-        let model_variables = match &code.models {
-            Some(_) => model_variables(&env.variables),
-            None => Vec::new(),
+        let mut variables = own.to_vec();
+        let model_variables = match settings.asks_models {
+            true => model_variables(own),
+            false => Vec::new(),
         };
         // Each evaluation sets its own, and those of this process must not be seen before.
         let unset = model_variables.iter().map(|name| ((*name).to_owned(), Some(String::new())));
         variables.extend(unset);
-        if code.models.is_some() {
-            let hosts = direct_hosts(&env.variables, (inherited, inherit));
+        if settings.asks_models {
+            let hosts = direct_hosts(own, (inherited, inherit));
             variables.extend(DIRECT_HOSTS.map(|name| (name.to_owned(), Some(hosts.clone()))));
         }
         Ok(Self {
-            directory: working_directory(code.process.cwd.as_deref())?,
+            directory: working_directory(settings.cwd)?,
             environment: EnvironmentFilter::new(inherited, inherit, &variables),
-            limits: code.process.limits,
-            containment: contained.then(|| ContainedIn {
-                executor: code.executor.clone(),
-                network: code.containment.network,
-                processes: code.containment.processes,
+            limits: settings.limits.clone(),
+            resources: settings.resources,
+            containment: settings.containment.map(|(executor, containment)| ContainedIn {
+                executor: executor.to_owned(),
+                network: containment.network,
+                processes: containment.processes,
             }),
             shown: Shown::default(),
             model_variables,
@@ -162,15 +182,17 @@ impl ExecutionContext {
     }
 
     /// Notes the program and what it sees if it is contained, for hints.
-    pub(super) fn note_shown(&mut self, code: &CodeConfig, source: &Path, visible: &Visible) {
-        let Containment { read, write, .. } = &*code.containment;
+    pub fn note_shown(&mut self, settings: &ProcessSettings<'_>, source: &Path, visible: &Visible) {
+        let own = settings.containment.into_iter();
+        let own =
+            own.flat_map(|(_, containment)| containment.read.iter().chain(&containment.write));
         let python_path = |(name, value): &(String, Option<String>)| {
             (name == "PYTHONPATH").then(|| value.clone().unwrap_or_default())
         };
-        let python_path = code.process.env.variables.iter().find_map(python_path);
+        let python_path = settings.variables.iter().find_map(python_path);
         let absolute = |path: &Path| path::absolute(path).unwrap_or_else(|_| path.to_owned());
         self.shown = Shown {
-            paths: visible.paths.iter().chain(read).chain(write).cloned().collect(),
+            paths: visible.paths.iter().chain(own).cloned().collect(),
             source: absolute(source),
             search_path: env::split_paths(&python_path.unwrap_or_default()).collect(),
             cwd: self.directory.clone().or_else(|| env::current_dir().ok()).unwrap_or_default(),
@@ -179,7 +201,7 @@ impl ExecutionContext {
 
     /// Applies the directory and the variables to a launch. Removes the worker if processor time is limited: the limit is that
     /// of a process, and each conversation has all of it.
-    pub(super) fn apply(&self, launch: Launch) -> Launch {
+    pub fn apply(&self, launch: Launch) -> Launch {
         if self.directory.is_none() && self.environment.is_all() && self.resources().is_unlimited()
         {
             return launch;
@@ -193,29 +215,29 @@ impl ExecutionContext {
     }
 
     /// Returns the limits that the system enforces.
-    pub(super) fn resources(&self) -> Resources {
-        self.limits.resources
+    pub fn resources(&self) -> Resources {
+        self.resources
     }
 
     /// Returns the limits that the supervisor enforces.
     pub(super) fn limits(&self, timeout: Duration) -> Limits {
-        self.limits.apply(Limits::with_timeout(timeout))
+        Limits { timeout, ..self.limits.clone() }
     }
 
     /// Returns the names of secrets that the program does not see.
-    pub(super) fn withheld(&self) -> Vec<String> {
+    pub fn withheld(&self) -> Vec<String> {
         self.environment.withheld().collect()
     }
 
     /// Returns a secret that the program does not see and that its source names; `None` for a file that is not the text of a
     /// program.
-    pub(super) fn withheld_in(&self, source: &Path) -> Option<String> {
+    pub fn withheld_in(&self, source: &Path) -> Option<String> {
         let text = String::from_utf8(read_regular(source, LONGEST_SOURCE).ok()?).ok()?;
         self.environment.withheld().find(|name| has_word(&text, name))
     }
 
     /// Returns a hint if a condition may be the cause of the verdict. `texts` are messages of the program.
-    pub(super) fn hint(&self, verdict: &Verdict, texts: &[&str]) -> Option<String> {
+    pub fn hint(&self, verdict: &Verdict, texts: &[&str]) -> Option<String> {
         let limits = match verdict {
             Verdict::Exited { code } => self.limit_hint(*code),
             Verdict::Signalled { signal } => self.limit_hint(signal.saturating_neg()),
@@ -391,7 +413,7 @@ fn limits_hint(limits: Resources) -> Option<String> {
 /// # Errors
 ///
 /// It does not exist or is not a directory.
-pub(super) fn working_directory(cwd: Option<&Path>) -> Result<Option<PathBuf>, String> {
+pub fn working_directory(cwd: Option<&Path>) -> Result<Option<PathBuf>, String> {
     let Some(cwd) = cwd else { return Ok(None) };
     let absolute = path::absolute(cwd)
         .map_err(|error| format!("cannot find the working directory {}: {error}", cwd.display()))?;
@@ -418,20 +440,15 @@ fn has_word(text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::EnvConfig;
 
     fn context(resources: Resources, variables: &[(&str, Option<&str>)]) -> ExecutionContext {
-        let mut code = CodeConfig::default();
-        code.process.limits.resources = resources;
-        code.process.env = EnvConfig {
-            inherit: None,
-            variables: variables
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)))
-                .collect(),
-        };
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)))
+            .collect();
+        let settings = ProcessSettings { resources, variables: &variables, ..Default::default() };
         let inherited = Environment::new([("OPENAI_API_KEY", "k"), ("PATH", "/bin")]);
-        ExecutionContext::new(&code, false, &inherited).unwrap()
+        ExecutionContext::new(&settings, &inherited).unwrap()
     }
 
     #[test]
@@ -508,16 +525,20 @@ mod tests {
 
     #[test]
     fn what_a_contained_program_cannot_reach_gets_a_hint() {
-        let code = CodeConfig { executor: "sandbox".to_owned(), ..CodeConfig::default() };
-        let here = ExecutionContext::new(&code, true, &Environment::default()).unwrap();
+        let containment = Containment::default();
+        let within = |executor| {
+            let containment = Some((executor, &containment));
+            let settings = ProcessSettings { containment, ..Default::default() };
+            ExecutionContext::new(&settings, &Environment::default()).unwrap()
+        };
+        let here = within("sandbox");
         let hint = |verdict: Verdict, text: &str| here.hint(&verdict, &[text]).unwrap_or_default();
         let exited = Verdict::Exited { code: 1 };
         let network = "it runs in a sandbox without network; `sandbox: {network: true}`";
         assert_eq!(hint(exited.clone(), "OSError: [Errno 101] Network is unreachable"), network);
         let files = hint(exited.clone(), "PermissionError: [Errno 13] Permission denied: 'x'");
         assert!(files.contains("`sandbox: {read: [..], write: [..]}`"), "{files}");
-        let docker = CodeConfig { executor: "docker".to_owned(), ..CodeConfig::default() };
-        let there = ExecutionContext::new(&docker, true, &Environment::default()).unwrap();
+        let there = within("docker");
         let files = there.hint(&Verdict::Exited { code: 126 }, &["sh: Permission denied"]).unwrap();
         assert!(files.starts_with("it runs in a container, which shows few files"), "{files}");
         for text in [
@@ -559,7 +580,7 @@ mod tests {
         };
         let none = Resources::default();
         let plain = Environment::new([("PATH", "/bin")]);
-        let unchanged = ExecutionContext::new(&CodeConfig::default(), false, &plain).unwrap();
+        let unchanged = ExecutionContext::new(&ProcessSettings::default(), &plain).unwrap();
         assert_eq!(worker(unchanged).as_deref(), Some("/built"));
         assert_eq!(worker(context(none, &[])).as_deref(), Some("/built"));
         let memory = Resources { memory: Some(1 << 30), ..none };

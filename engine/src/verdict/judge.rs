@@ -26,7 +26,7 @@ pub(crate) fn judged(outcome: &Outcome, expected: Expected) -> Verdict {
 /// # Errors
 ///
 /// The verdict on any other exit, and on an output that may be incomplete.
-pub(crate) fn answer_of(outcome: &Outcome) -> Result<&[u8], Box<Verdict>> {
+pub fn answer_of(outcome: &Outcome) -> Result<&[u8], Box<Verdict>> {
     let text = outcome.stdout.head();
     Err(Box::new(match from_ending(&outcome.ending) {
         Some(verdict) => verdict,
@@ -82,7 +82,7 @@ fn result_in(text: &[u8], hosts: bool) -> Verdict {
 
 /// Expected form of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub enum Expected {
     /// A result of the default contract.
     #[default]
     Result,

@@ -6,16 +6,16 @@ use evaluator_protocol::{Contract, Description};
 
 use super::{
     context::ExecutionContext,
+    describe::describe,
     grading::GradedEvaluator,
     identity::Fingerprint,
-    judging::JudgedEvaluator,
+    judged::JudgedEvaluator,
     permits::Permits,
     snapshot::ProgramSnapshot,
     target::{Access, Target},
     transcripts::CaseTranscript,
 };
 use crate::{
-    config::{BuiltinConfig, CodeConfig, MissingTurns},
     executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch, library::LibraryMetric},
     json::Object,
@@ -25,9 +25,19 @@ use crate::{
     process::{Cancellation, CommandSpec, forks::ServerCommand},
     report::{Contained, run_file::Digest},
     runtime::Reuse,
-    source::ContentHash,
     verdict::{Evaluation, Verdict},
 };
+
+/// Effect of golden turns without a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MissingTurns {
+    /// The evaluation fails, regardless of its score.
+    #[default]
+    Fail,
+    /// The score decides.
+    Ignore,
+}
 
 /// An evaluator, prepared or with the reason why it is not.
 #[derive(Debug)]
@@ -39,11 +49,14 @@ pub struct PlannedEvaluator {
     /// Effect of a golden turn without a recording on an evaluation.
     pub missing_turns: MissingTurns,
     /// Number of evaluations of each conversation, as configured.
-    pub(super) repeat: u32,
-    pub(super) work: Work,
+    #[doc(hidden)]
+    pub repeat: u32,
+    #[doc(hidden)]
+    pub work: Work,
     /// Identifies the evaluator in saved runs; `None` if the run is not saved or changes of the evaluator would not be
     /// noticed.
-    pub(super) fingerprint: Option<Fingerprint>,
+    #[doc(hidden)]
+    pub fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
@@ -61,7 +74,7 @@ impl PlannedEvaluator {
     }
 
     /// Returns the number of evaluations of each conversation, at least 1. What computes the same each time is computed once.
-    pub(super) fn repeats(&self) -> u32 {
+    pub fn repeats(&self) -> u32 {
         match &self.work {
             Work::Metric { .. } | Work::Broken(_) => 1,
             _ => self.repeat.max(1),
@@ -91,8 +104,33 @@ impl PlannedEvaluator {
         }
     }
 
+    /// Returns the contract that its entry names.
+    #[must_use]
+    pub fn contract(&self) -> Option<Contract> {
+        match &self.work {
+            Work::Program(program) => program.contract,
+            Work::Linked { contract, .. } => *contract,
+            _ => None,
+        }
+    }
+
+    /// Returns the description of its program; `None` if it has none. Must be called inside a tokio runtime with time and I/O
+    /// enabled.
+    pub async fn describe(
+        &self,
+        limit: Duration,
+        cancellation: &Cancellation,
+    ) -> Option<Description> {
+        match &self.work {
+            Work::Program(program) if program.may_describe => {
+                describe(&program.one_shot, limit, cancellation).await
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the reason why the program of the evaluator cannot be started, as far as its file on this machine shows it.
-    pub(super) fn start_problem(&self) -> Option<String> {
+    pub fn start_problem(&self) -> Option<String> {
         let Work::Program(program) = &self.work else { return None };
         // Of an image, only the container engine is on this machine.
         let command = match program.one_shot.container {
@@ -111,20 +149,33 @@ impl Work {
     }
 }
 
+/// Computes the results of an evaluator.
 #[derive(Debug)]
-pub(super) enum Work {
+pub enum Work {
+    /// A metric, computed in this process.
     Metric {
+        /// The metric, with its settings.
         metric: Arc<dyn Metric>,
-        settings: BuiltinConfig,
+        /// Settings of the entry.
+        settings: Object,
+        /// Name of a credential that the settings refer to and this program cannot provide.
+        credential: Option<String>,
     },
+    /// A judge, which asks models.
     Judge(Box<JudgedEvaluator>),
     /// A grader that needs a model, Python or a server.
     Grader(Box<GradedEvaluator>),
+    /// A program.
     Program(Box<Program>),
+    /// An evaluator that is linked into this program.
     Linked {
+        /// The evaluator.
         evaluator: Arc<dyn LinkedEvaluator>,
+        /// Time limit of an evaluation.
         timeout: Duration,
+        /// Settings that it gets.
         config: Object,
+        /// The contract of its entry.
         contract: Option<Contract>,
     },
     /// Cases that are graded as wholes.
@@ -134,7 +185,7 @@ pub(super) enum Work {
 }
 
 /// Cases that are graded as wholes, and their programs.
-pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
+pub trait SuiteWork: fmt::Debug + Send + Sync {
     /// Returns the key of a case for saved results.
     fn key(&self, case: usize) -> Option<Digest>;
 
@@ -163,52 +214,61 @@ pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
 }
 
 /// The name of a program, and a future that ends its processes. Its error is the reason why answers are unreliable.
-pub(super) type Closing = (String, Pin<Box<dyn Future<Output = Result<(), WorkerFault>> + Send>>);
+pub type Closing = (String, Pin<Box<dyn Future<Output = Result<(), WorkerFault>> + Send>>);
 
 /// A program and its settings.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
-    pub(super) one_shot: CommandSpec,
+pub struct Program {
+    /// The form that reads one document.
+    pub one_shot: CommandSpec,
     /// The streaming form, if the runtime has one. The description of the program states whether the program supports this
     /// form.
-    pub(super) worker: Option<CommandSpec>,
+    pub worker: Option<CommandSpec>,
     /// Whether the program may be started with `--describe`. A script would ignore the option and evaluate.
-    pub(super) may_describe: bool,
+    pub may_describe: bool,
     /// Work that its evaluations share.
-    pub(super) reuse: Reuse,
+    pub reuse: Reuse,
     /// The program as a fork server starts it.
-    pub(super) forked: ForkedProgram,
-    pub(super) timeout: Duration,
+    pub forked: ForkedProgram,
+    /// Time limit of an evaluation.
+    pub timeout: Duration,
     /// Number of retries after a verdict that may be transient.
-    pub(super) retries: u32,
-    pub(super) config: Object,
+    pub retries: u32,
+    /// Settings that it gets.
+    pub config: Object,
     /// The contract of its entry.
-    pub(super) contract: Option<Contract>,
+    pub contract: Option<Contract>,
     /// File that calls its function, if the entry names one; deleted when dropped.
-    pub(super) driver: Option<Driver>,
+    pub driver: Option<Driver>,
     /// The metric of a library that it calls, if it is the program for that.
-    pub(super) library: Option<Arc<LibraryMetric>>,
+    pub library: Option<Arc<LibraryMetric>>,
     /// Description of the program, if it need not be asked.
-    pub(super) description: Option<Description>,
+    pub description: Option<Description>,
     /// Reason why its file does not work with that contract.
-    pub(super) mismatch: Option<Mismatch>,
-    pub(super) context: ExecutionContext,
-    pub(super) snapshot: Arc<ProgramSnapshot>,
+    pub mismatch: Option<Mismatch>,
+    /// Conditions under which its processes run.
+    pub context: ExecutionContext,
+    /// Its files at the start of the run.
+    pub snapshot: Arc<ProgramSnapshot>,
     /// Models that it may ask.
-    pub(super) target: Option<Target>,
+    pub target: Option<Target>,
     /// Containment; `None` if it is not contained.
-    pub(super) contained: Option<Arc<Contained>>,
+    pub contained: Option<Arc<Contained>>,
 }
 
 /// A program as its runtime starts it, and the executor that starts it.
 #[derive(Clone, Debug)]
-pub(super) struct ForkedProgram {
-    pub(super) command: CommandSpec,
-    pub(super) executor: Arc<dyn Executor>,
-    pub(super) containment: Arc<Containment>,
-    pub(super) visible: Visible,
+pub struct ForkedProgram {
+    /// The form that reads one document, without the executor.
+    pub command: CommandSpec,
+    /// The executor.
+    pub executor: Arc<dyn Executor>,
+    /// What it may use if the executor contains it.
+    pub containment: Arc<Containment>,
+    /// What it needs to see if the executor contains it.
+    pub visible: Visible,
     /// Listener for the proxy of its models, if it has no network.
-    pub(super) listener: Option<Listener>,
+    pub listener: Option<Listener>,
 }
 
 impl ForkedProgram {
@@ -247,16 +307,8 @@ impl Program {
     }
 }
 
-pub(super) fn broken(reason: String) -> Work {
+/// Returns the work of an evaluator that could not be prepared.
+#[must_use]
+pub fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
-}
-
-/// A program to prepare, with its executor.
-pub(super) struct Candidate {
-    /// Index among the evaluators.
-    pub(super) index: usize,
-    pub(super) code: CodeConfig,
-    pub(super) executor: Arc<dyn Executor>,
-    /// Pinned content of a fetched evaluator.
-    pub(super) pin: Option<ContentHash>,
 }

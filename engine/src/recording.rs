@@ -14,7 +14,8 @@ use crate::{
 };
 
 /// A conversation with its golden case, and the texts and digests that evaluators share.
-pub(super) struct Recording {
+#[derive(Debug)]
+pub struct Recording {
     pub(super) conversation: Conversation,
     /// Position among the conversations of the traces or the suite.
     pub(super) number: usize,
@@ -27,7 +28,8 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    pub(super) fn new(
+    /// Creates the input of a conversation; `number` is its position in the run.
+    pub fn new(
         number: usize,
         conversation: Conversation,
         golden: Result<EvalCase, Unmatched>,
@@ -37,12 +39,12 @@ impl Recording {
     }
 
     /// Adds the case with the scenario of a simulated user.
-    pub(super) fn with_scenario(self, scenario: Option<EvalCase>) -> Self {
+    pub fn with_scenario(self, scenario: Option<EvalCase>) -> Self {
         Self { scenario, ..self }
     }
 
     /// Returns the golden case, if there is one.
-    pub(super) fn case(&self) -> Option<&EvalCase> {
+    pub fn case(&self) -> Option<&EvalCase> {
         self.golden.as_ref().ok()
     }
 

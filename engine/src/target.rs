@@ -21,13 +21,13 @@ const PORT: u16 = 8127;
 /// # Errors
 ///
 /// The system has no random bytes left.
-pub(super) fn listener() -> io::Result<Listener> {
+pub fn listener() -> io::Result<Listener> {
     Ok(Listener { port: PORT, socket: models::receiver_name()? })
 }
 
 /// The models of an evaluator.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub struct Target {
     server: Arc<ProxyServer>,
     /// Address of all evaluations: that of the listeners of its sandboxes, if they have no network, or one that clients keep.
     shared: Option<Arc<SharedListener>>,
@@ -42,7 +42,7 @@ impl Target {
     /// # Errors
     ///
     /// A model, key, price or recording that is needed is missing, or the proxy cannot be started.
-    pub(super) fn new(
+    pub fn new(
         evaluator: &str,
         models: &ProgramModels,
         session: &Session,

@@ -26,7 +26,7 @@ pub const BUNDLED: &str = "bundle-files";
 
 /// Everything that decides the answers of an evaluator, as it was when the run started.
 #[derive(Clone, Debug)]
-pub(super) struct Fingerprint {
+pub struct Fingerprint {
     parts: FingerprintParts,
     digest: Digest,
     /// The files that run, as they were then.
@@ -39,7 +39,7 @@ pub(super) struct Fingerprint {
 impl Fingerprint {
     /// Fingerprint of an evaluator that is the same as long as these parts are.
     #[must_use]
-    pub(super) fn new(parts: FingerprintParts) -> Self {
+    pub fn new(parts: FingerprintParts) -> Self {
         let digest = parts.fingerprint();
         Self { parts, digest, files: Vec::new(), recorded: Vec::new() }
     }
@@ -52,7 +52,7 @@ impl Fingerprint {
     /// # Errors
     ///
     /// One of the files cannot be read. The message names it.
-    pub(super) fn of_program(
+    pub fn of_program(
         inputs: &Inputs,
         project: &Project,
         mut parts: FingerprintParts,
@@ -86,19 +86,19 @@ impl Fingerprint {
 
     /// Adds digests of recorded answers, or reasons why no answer may be used again.
     #[must_use]
-    pub(super) fn with_recorded(self, recorded: Vec<Result<String, String>>) -> Self {
+    pub fn with_recorded(self, recorded: Vec<Result<String, String>>) -> Self {
         Self { recorded, ..self }
     }
 
     /// The digest without the files.
     #[must_use]
-    pub(super) fn digest(&self) -> Digest {
+    pub fn digest(&self) -> Digest {
         self.digest
     }
 
     /// What the digest is of.
     #[must_use]
-    pub(super) fn parts(&self) -> &FingerprintParts {
+    pub fn parts(&self) -> &FingerprintParts {
         &self.parts
     }
 
@@ -132,7 +132,7 @@ impl Fingerprint {
 /// # Errors
 ///
 /// An interpreter cannot be read. The message names it.
-pub(super) fn add_environment(inputs: &Inputs, parts: &mut FingerprintParts) -> io::Result<()> {
+pub fn add_environment(inputs: &Inputs, parts: &mut FingerprintParts) -> io::Result<()> {
     let sampled = |path: &PathBuf| {
         let failed = |error| io::Error::other(format!("cannot read {}: {error}", path.display()));
         sample(path).map_err(failed)
@@ -149,7 +149,7 @@ pub(super) fn add_environment(inputs: &Inputs, parts: &mut FingerprintParts) -> 
 
 /// Adds the digest of a value by its key; instead of that of an object, those of its members. `null` stands for a key that is
 /// not set.
-pub(super) fn add_values(digests: &mut BTreeMap<String, Digest>, key: &str, value: &Value) {
+pub fn add_values(digests: &mut BTreeMap<String, Digest>, key: &str, value: &Value) {
     match value {
         Value::Null => {}
         Value::Object(members) if !members.is_empty() => {
@@ -163,19 +163,19 @@ pub(super) fn add_values(digests: &mut BTreeMap<String, Digest>, key: &str, valu
 }
 
 /// The digest of a value.
-pub(super) fn value_digest(value: &impl Serialize) -> Digest {
+pub fn value_digest(value: &impl Serialize) -> Digest {
     Digester::new("value").json("value", value).finish()
 }
 
 /// The directory of a configuration, from which the files of its evaluators are named: the names are the same in every checkout
 /// of a project and in every working directory.
 #[derive(Clone, Debug)]
-pub(super) struct Project(PathBuf);
+pub struct Project(PathBuf);
 
 impl Project {
     /// The project of a file; of the working directory if there is none.
     #[must_use]
-    pub(super) fn of(config: Option<&Path>) -> Self {
+    pub fn of(config: Option<&Path>) -> Self {
         let directory = config.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         Self(paths::resolve(directory).unwrap_or_else(|_| directory.to_owned()))
@@ -184,7 +184,7 @@ impl Project {
     /// Returns the name of a file, one of `all`: its path in the project; outside of the project, the last parts of the path
     /// that no other file has.
     #[must_use]
-    pub(super) fn name(&self, path: &Path, all: &BTreeSet<PathBuf>) -> String {
+    pub fn name(&self, path: &Path, all: &BTreeSet<PathBuf>) -> String {
         if let Some(inside) = self.inside(path) {
             return portable(inside);
         }
@@ -205,7 +205,7 @@ impl Project {
 
     /// Returns the path from the project, with `..` to what is outside of it: files of one name are different programs.
     #[must_use]
-    pub(super) fn setting(&self, path: &Path) -> String {
+    pub fn setting(&self, path: &Path) -> String {
         let (own, other) = (self.0.components(), path.components());
         let common = own.clone().zip(other.clone()).take_while(|(own, other)| own == other).count();
         let up = own.skip(common).map(|_| Component::ParentDir);
@@ -214,7 +214,7 @@ impl Project {
 
     /// Returns the path in the project; of a path outside of it, the whole.
     #[must_use]
-    pub(super) fn relative(&self, path: &Path) -> String {
+    pub fn relative(&self, path: &Path) -> String {
         portable(path.strip_prefix(&self.0).unwrap_or(path))
     }
 }

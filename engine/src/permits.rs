@@ -6,7 +6,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Permits to start an evaluation. With `fail_fast`, none is given after the first failure or error.
 #[derive(Debug)]
-pub(super) struct Permits {
+pub struct Permits {
     semaphore: Arc<Semaphore>,
     /// For evaluations that wait for models. They use no processor, so they are not among the others.
     judged: Semaphore,
@@ -14,7 +14,8 @@ pub(super) struct Permits {
 }
 
 impl Permits {
-    pub(super) fn new(jobs: NonZeroUsize, fail_fast: bool) -> Self {
+    /// Permits this number of concurrent evaluations.
+    pub fn new(jobs: NonZeroUsize, fail_fast: bool) -> Self {
         let semaphore = Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS));
         Self { semaphore: Arc::new(semaphore), judged: Semaphore::new(0), fail_fast }
     }
@@ -44,7 +45,7 @@ impl Permits {
     }
 
     /// Stops the run after a failure or error, if it is to.
-    pub(super) fn record_failure(&self) {
+    pub fn record_failure(&self) {
         if self.fail_fast {
             self.semaphore.close();
             self.judged.close();
@@ -57,7 +58,7 @@ impl Permits {
     }
 
     /// Returns true if the run has stopped.
-    pub(super) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.semaphore.is_closed()
     }
 }
