@@ -17,7 +17,7 @@ use evaluator_test_support::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Directory, Ran, finish};
+use crate::support::{Directory, Ran, finish, has};
 
 /// Scores by what it is told: waits for the file `go` if that is in the document.
 const SCORES: &str = r#"document=$(cat)
@@ -368,6 +368,27 @@ fn a_stop_signal_ends_it_at_once_without_an_end_line() {
         assert_eq!(kinds(&ran.stdout), ["header", "1"]);
         fs::remove_file(directory.join("waiting")).unwrap();
     }
+}
+
+#[test]
+fn a_stop_signal_also_ends_forks_of_a_python_interpreter() {
+    if !has("python3") {
+        return;
+    }
+    let directory = directory();
+    directory.file("c.yaml", "evaluators:\n- {name: waits, type: code, path: waits.py}\n");
+    let waits =
+        "import os, time\nopen('waiting', 'w').write('%d\\n' % os.getpid())\ntime.sleep(600)\n";
+    directory.file("waits.py", waits);
+    let mut command = directory.command(&["pipe", "-c", "c.yaml", "--group-by", "trace"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(line(1).as_bytes()).unwrap();
+    let pid = wait_for_line(&directory.join("waiting"));
+    assert!(signal("TERM", &child.id().to_string()));
+    finish(child).exits(3);
+    drop(stdin);
+    evaluator_test_support::processes::assert_gone(&pid);
 }
 
 #[test]

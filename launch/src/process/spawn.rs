@@ -190,19 +190,47 @@ pub(super) fn kill_groups() {
     ALL.kill_all();
 }
 
-/// Starts a process by `start`, and registers it by the `id` of its leader until the returned guard is dropped. The
+/// Starts a child by `start`, and registers it by the `id` of its leader until the returned guard is dropped. The
 /// guard must be dropped before the leader is reaped.
 pub(crate) fn start<C>(
     start: impl FnOnce() -> io::Result<C>,
     id: impl FnOnce(&C) -> Option<u32>,
 ) -> io::Result<(C, Registered)> {
-    ALL.start(start, id)
+    ALL.start(start, |child| id(child).map(Leader::Child))
+}
+
+/// Registers a fork of a server until the returned guard is dropped, which must be before the server may reap it.
+///
+/// # Errors
+///
+/// This program is ending.
+#[cfg_attr(not(unix), expect(dead_code, reason = "servers need Unix sockets"))]
+pub(super) fn register_fork(leader: Option<u32>) -> io::Result<Registered> {
+    let registered = ALL.start(|| Ok(()), |()| leader.map(Leader::Fork));
+    registered.map(|((), registered)| registered)
+}
+
+/// Leader of a process group. Forks precede children, so that they are killed before their servers: a fork whose server is
+/// gone may be reaped at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Leader {
+    Fork(u32),
+    Child(u32),
+}
+
+impl Leader {
+    fn kill_group(self) {
+        match self {
+            Self::Fork(leader) => os::kill_group_of_fork(leader),
+            Self::Child(leader) => os::kill_group(leader),
+        }
+    }
 }
 
 /// Keeps a process registered while this lives.
 #[derive(Debug)]
 pub(crate) struct Registered {
-    leader: Option<u32>,
+    leader: Option<Leader>,
     list: &'static ProcessRegistry,
 }
 
@@ -216,7 +244,7 @@ impl Drop for Registered {
 
 #[derive(Debug)]
 struct ProcessRegistry {
-    leaders: Mutex<BTreeSet<u32>>,
+    leaders: Mutex<BTreeSet<Leader>>,
     /// Number of processes that are being started and not registered yet.
     starting: AtomicUsize,
     over: AtomicBool,
@@ -234,7 +262,7 @@ impl ProcessRegistry {
     fn start<C>(
         &'static self,
         start: impl FnOnce() -> io::Result<C>,
-        id: impl FnOnce(&C) -> Option<u32>,
+        leader: impl FnOnce(&C) -> Option<Leader>,
     ) -> io::Result<(C, Registered)> {
         // Counted first and checked second, so that either this sees the flag, or `kill_all` sees the count. No lock is
         // held: a start may take as long as the file system does.
@@ -245,7 +273,7 @@ impl ProcessRegistry {
             start()
         };
         let registered = started.map(|started| {
-            let leader = id(&started);
+            let leader = leader(&started);
             self.leaders().extend(leader);
             (started, Registered { leader, list: self })
         });
@@ -259,7 +287,7 @@ impl ProcessRegistry {
         loop {
             let last = self.starting.load(Ordering::SeqCst) == 0;
             // Under the lock no process is unregistered, so none is reaped, and its id is valid.
-            self.leaders().iter().for_each(|leader| os::kill_group(*leader));
+            self.leaders().iter().copied().for_each(Leader::kill_group);
             if last || start_time.elapsed() > START_LIMIT {
                 return;
             }
@@ -267,7 +295,7 @@ impl ProcessRegistry {
         }
     }
 
-    fn leaders(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+    fn leaders(&self) -> MutexGuard<'_, BTreeSet<Leader>> {
         // No code panics halfway through a change.
         self.leaders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -316,8 +344,8 @@ mod registry_tests {
         command.process_group(0).spawn()
     }
 
-    fn id(child: &Child) -> Option<u32> {
-        Some(child.id())
+    fn id(child: &Child) -> Option<Leader> {
+        Some(Leader::Child(child.id()))
     }
 
     #[test]

@@ -193,10 +193,11 @@ impl ForkServer {
         // Opened before the check: a number that is given to another process meanwhile is noticed.
         let identified = Identified::new(sender.id(reported));
         let leader = sender.child_of(&self.server, reported).map_err(|error| died(&error))?;
-        let listed =
-            spawn::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
+        // A server in a sandbox may reap at any time. Its forks end with it.
+        let id = (!self.contained).then(|| leader.as_raw_nonzero().get());
+        let listed = spawn::register_fork(id.and_then(|id| id.try_into().ok()));
         // Dropping the socket ends the process.
-        let (leader, listed) = listed.map_err(no_descriptors)?;
+        let listed = listed.map_err(no_descriptors)?;
         // The process waits and has used nothing yet.
         os::limit_running(leader, &self.resources).map_err(|error| ForkError::Unusual {
             reason: format!("a forked process cannot be given limits: {error}"),

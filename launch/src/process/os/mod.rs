@@ -18,7 +18,8 @@ pub(crate) use exec::reset as reset_signals;
 pub(super) use exec::{CPU_TIME_IS_OVER, KILLED, limit_running};
 #[cfg(unix)]
 pub(super) use unix::{
-    ExitWatch, Group, Identified, configure, ending, is_out_of_descriptors, read_now,
+    ExitWatch, Group, Identified, configure, ending, is_out_of_descriptors, kill_group_of_fork,
+    read_now,
 };
 #[cfg(unix)]
 pub(crate) use unix::{kill_group, kill_group_of_dead};
@@ -27,7 +28,8 @@ pub(crate) use unix::{kill_group, kill_group_of_dead};
 mod other;
 #[cfg(not(unix))]
 pub(super) use other::{
-    CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors, read_now,
+    CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors,
+    kill_group_of_fork, read_now,
 };
 #[cfg(not(unix))]
 pub(crate) use other::{kill_group, kill_group_of_dead};

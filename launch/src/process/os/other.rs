@@ -62,6 +62,9 @@ impl Group {
 /// Processes cannot be killed by id.
 pub(crate) fn kill_group(_leader: u32) {}
 
+/// There are no forks.
+pub(in super::super) fn kill_group_of_fork(_leader: u32) {}
+
 /// Processes cannot be killed by id.
 pub(crate) fn kill_group_of_dead(_leader: u32) {}
 

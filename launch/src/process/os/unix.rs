@@ -112,6 +112,15 @@ pub(crate) fn kill_group(leader: u32) {
     }
 }
 
+/// Kills all members of the group of a fork, which its server has not reaped.
+pub(in super::super) fn kill_group_of_fork(leader: u32) {
+    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let Some(leader) = leader {
+        // It fails if only the zombie of the leader is left.
+        let _ = kill_process_group(leader, Signal::KILL);
+    }
+}
+
 /// Kills what is left of the group of this leader, if the leader is dead and was not reaped.
 pub(crate) fn kill_group_of_dead(leader: u32) {
     let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
