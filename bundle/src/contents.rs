@@ -12,7 +12,7 @@ use evaluator_host::{
 use memchr::memmem;
 
 use crate::{
-    archive::{files_below, links_below},
+    archive::{below, files_below},
     error::BundleError,
     manifest,
 };
@@ -128,21 +128,17 @@ impl Contents {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, value)| value.len() >= SHORTEST_SECRET && looks_secret(name, value))
             .collect();
-        let directory = self.directory.clone();
-        let files = files_below(&directory).map_err(BundleError::disk("read", &directory))?;
-        for path in files {
-            let name = path.strip_prefix(&directory).unwrap_or(&path);
-            if secrets.is_empty() {
-                continue;
-            }
+        if secrets.is_empty() {
+            return Ok(());
+        }
+        let directory = &self.directory;
+        for path in files_below(directory).map_err(BundleError::disk("read", directory))? {
             let text = fs::read(&path).map_err(BundleError::disk("read", &path))?;
+            let name = path.strip_prefix(directory).unwrap_or(&path).display();
             let has = |value: &str| memmem::find(&text, value.as_bytes()).is_some();
             let found = secrets.iter().filter(|(_, value)| has(value));
             self.refused.extend(found.map(|(variable, _)| {
-                format!(
-                    "{}: it has the value of the variable {variable}, which looks like a key; name the variable instead",
-                    name.display()
-                )
+                format!("{name}: it has the value of the variable {variable}, which looks like a key; name the variable instead")
             }));
         }
         Ok(())
@@ -150,16 +146,16 @@ impl Contents {
 
     /// Notes links to what is not in the bundle.
     pub(crate) fn refuse_broken_links(&mut self) -> Result<(), BundleError> {
-        let directory = self.directory.clone();
-        let links = links_below(&directory).map_err(BundleError::disk("read", &directory))?;
-        for path in links {
-            if path.canonicalize().is_ok_and(|target| target.starts_with(&directory)) {
+        let directory = &self.directory;
+        for path in below(directory).map_err(BundleError::disk("read", directory))? {
+            let is_inside = |target: PathBuf| target.starts_with(directory);
+            if !path.is_symlink() || path.canonicalize().is_ok_and(is_inside) {
                 continue;
             }
             let target = fs::read_link(&path).map_err(BundleError::disk("read", &path))?;
             self.refused.push(format!(
                 "{}: it is a link to {}, which is not in the bundle; name that with --include, or copy it",
-                path.strip_prefix(&directory).unwrap_or(&path).display(),
+                path.strip_prefix(directory).unwrap_or(&path).display(),
                 target.display()
             ));
         }
@@ -168,10 +164,8 @@ impl Contents {
 
     /// Returns the reasons, if there are any.
     pub(crate) fn ensure_whole(&self) -> Result<(), BundleError> {
-        match self.refused.is_empty() {
-            true => Ok(()),
-            false => Err(BundleError::Refused(self.refused.clone())),
-        }
+        let refused = || Err(BundleError::Refused(self.refused.clone()));
+        if self.refused.is_empty() { Ok(()) } else { refused() }
     }
 }
 

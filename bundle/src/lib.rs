@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `create` | from a configuration to an archive, which is tried before it is written |
 //! | `contents` | files of the project, and what may not be among them |
-//! | `programs` | compiled programs, packages and fetched evaluators: into a bundle, and as a runtime out of it |
+//! | `programs` | compiled programs, packages and fetched evaluators, on their way into a bundle |
 //! | `manifest` | `bundle.json`: where a bundle fits, and what its evaluators consist of |
 //! | `machine` | what decides whether programs of another machine run on this one |
 //! | `open` | a configuration that has a `bundle.json` next to it |
@@ -22,7 +22,6 @@ mod error;
 mod machine;
 mod manifest;
 mod open;
-mod os;
 mod programs;
 
 pub use create::{Created, create};

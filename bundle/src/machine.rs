@@ -1,15 +1,14 @@
 //! What decides whether programs of another machine run on this one.
 
 use std::{
+    collections::BTreeSet,
     env::consts::{ARCH, OS},
-    fs::File,
+    fs::{self, File},
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use memchr::memmem;
-
-use crate::os;
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
@@ -62,17 +61,21 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// Returns the version of glibc on this machine; `None` if it has none. That of the process, or, if this program was linked
-/// with another C library, the newest one whose symbols the file of glibc has.
-pub(crate) fn glibc() -> Option<Version> {
-    os::glibc().and_then(|it| Version::parse(&it)).or_else(|| installed_glibc(Path::new("/")))
-}
-
-/// Returns the newest version of symbols in the file of glibc at its usual places below a root directory.
-fn installed_glibc(root: &Path) -> Option<Version> {
+/// Returns the newest version of symbols that the glibc below a root directory has; `None` if there is none. It is where this process
+/// has it from, unless that is linked with another C library, or at one of the usual places.
+pub(crate) fn glibc(root: &Path) -> Option<Version> {
     let own = format!("lib/{ARCH}-{OS}-gnu");
     let places = ["lib64", "lib", &own].map(|place| root.join(place).join("libc.so.6"));
-    places.iter().filter_map(|file| needed_glibc(file).ok()?).max()
+    let maps = fs::read_to_string(root.join("proc/self/maps")).unwrap_or_default();
+    let loaded =
+        maps.lines().filter_map(|line| Some(PathBuf::from(line.split_whitespace().last()?)));
+    // Before 2.34, the file has the version in its name.
+    let is_libc = |path: &PathBuf| {
+        let name = path.file_name().map(|it| it.to_string_lossy()).unwrap_or_default();
+        name == "libc.so.6" || (name.starts_with("libc-2.") && name.ends_with(".so"))
+    };
+    let files: BTreeSet<_> = places.into_iter().chain(loaded.filter(is_libc)).collect();
+    files.iter().filter_map(|file| needed_glibc(file).ok()?).max()
 }
 
 /// Returns the newest version of glibc that a file needs; `None` if it is not a program or library, or needs none.
@@ -114,15 +117,24 @@ mod tests {
     }
 
     #[test]
-    fn glibc_is_found_without_being_linked() {
+    fn glibc_is_found_at_its_places_and_where_the_process_has_it_from() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(installed_glibc(root.path()), None);
-        for (place, version) in [("lib64", "2.17"), (&*format!("lib/{ARCH}-{OS}-gnu"), "2.36")] {
-            let place = root.path().join(place);
-            std::fs::create_dir_all(&place).unwrap();
-            let file = [ELF, b"GLIBC_2.2.5\0GLIBC_", version.as_bytes(), b"\0GLIBC_PRIVATE\0"];
-            std::fs::write(place.join("libc.so.6"), file.concat()).unwrap();
-            assert_eq!(installed_glibc(root.path()), Version::parse(version));
+        assert_eq!(glibc(root.path()), None);
+        let own = format!("lib/{ARCH}-{OS}-gnu/libc.so.6");
+        for (file, version) in
+            [("lib64/libc.so.6", "2.17"), (&own, "2.36"), ("nix/libc-2.40.so", "2.40")]
+        {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text = [ELF, b"GLIBC_2.2.5\0GLIBC_", version.as_bytes(), b"\0GLIBC_PRIVATE\0"];
+            fs::write(&path, text.concat()).unwrap();
+            fs::create_dir_all(root.path().join("proc/self")).unwrap();
+            let maps = format!(
+                "7f00-7f01 r-xp 0 08:01 5  {}\n7ffc-7ffd rw-p 0 0:0 0 [stack]\n",
+                path.display()
+            );
+            fs::write(root.path().join("proc/self/maps"), maps).unwrap();
+            assert_eq!(glibc(root.path()), Version::parse(version));
         }
     }
 
@@ -134,9 +146,9 @@ mod tests {
         let mut bytes = [ELF, b"GLIBC_2.2.5\0GLIBC_PRIVATE\0"].concat();
         bytes.resize(CHUNK + ELF.len() - 8, b'x');
         bytes.extend(b"GLIBC_2.34\0GLIBC_2.9\0");
-        std::fs::write(&path, &bytes).unwrap();
+        fs::write(&path, &bytes).unwrap();
         assert_eq!(needed_glibc(&path).unwrap(), Version::parse("2.34"));
-        std::fs::write(&path, &bytes[1..]).unwrap();
+        fs::write(&path, &bytes[1..]).unwrap();
         assert_eq!(needed_glibc(&path).unwrap(), None);
     }
 }

@@ -100,7 +100,7 @@ impl Manifest {
             ));
         }
         if let Some(needed) = &self.glibc {
-            let found = glibc();
+            let found = glibc(Path::new("/"));
             if found < Version::parse(needed) {
                 let there = found.map_or_else(|| "none".to_owned(), |it| it.to_string());
                 return misfit(format!(

@@ -1,20 +1,17 @@
 //! A configuration that has a `bundle.json` next to it.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
 use evaluator_host::{
     run::{BUNDLED, Runner},
-    runtime::{Environment, Node, Python, paths},
+    runtime::{Bundled, Environment, Node, Python, paths},
     source::Cache,
 };
 
 use crate::{
     error::BundleError,
     manifest::{self, Entry, Manifest},
-    programs::{Compiled, FETCHED, digest_of_packages},
+    programs::{FETCHED, digest_of},
 };
 
 /// Returns true if a configuration is in a bundle.
@@ -41,34 +38,39 @@ pub fn open(config: &Path, runner: &mut Runner) -> Result<(), BundleError> {
     };
     let directory = directory.canonicalize().map_err(BundleError::disk("open", directory))?;
     let environment = environment(&manifest);
-    let packages = manifest.evaluators.iter().filter_map(|entry| {
-        let source = paths::absolute(&directory.join(entry.source.as_ref()?));
-        Some((source, directory.join(&entry.packages.as_ref()?.0)))
+    let source = |entry: &Entry| Some(paths::absolute(&directory.join(entry.source.as_ref()?)));
+    let evaluators = manifest.evaluators.iter();
+    let packages = evaluators
+        .clone()
+        .filter_map(|entry| Some((source(entry)?, directory.join(&entry.packages.as_ref()?.0))));
+    let programs = evaluators.filter_map(|entry| {
+        let code = entry.code.iter().map(|(name, digest)| (name.clone(), digest.to_string()));
+        let program = directory.join(&entry.program.as_ref()?.0);
+        Some((source(entry)?, (program, code.collect())))
     });
-    let packages: BTreeMap<PathBuf, PathBuf> = packages.collect();
-    let python = Python::bundled(environment.clone(), packages);
+    let python = Python::bundled(environment.clone(), packages.collect());
     manifest.check(|| python.interpreter())?;
-    check_packages(&directory, &manifest.evaluators)?;
+    check_files(&directory, &manifest.evaluators)?;
     let runtimes = &mut runner.registries.runtimes;
     runtimes.register(python);
     runtimes.register(Node::javascript(environment.clone()));
     runtimes.register(Node::typescript(environment));
-    runtimes.register(Compiled::new(&directory, &manifest.evaluators));
+    runtimes.register(Bundled::new(programs));
     runner.cache = Cache::complete(directory.join(BUNDLED).join(FETCHED));
     Ok(())
 }
 
-/// Checks that packages are those that the bundle was made with.
-fn check_packages(directory: &Path, evaluators: &[Entry]) -> Result<(), BundleError> {
-    let packages: BTreeMap<_, _> = evaluators.iter().filter_map(|it| it.packages.clone()).collect();
-    for (name, digest) in packages {
+/// Checks that programs and packages are those that the bundle was made with.
+fn check_files(directory: &Path, evaluators: &[Entry]) -> Result<(), BundleError> {
+    let files = evaluators.iter().flat_map(|it| [&it.program, &it.packages]).flatten();
+    // Evaluators may share them.
+    for (name, digest) in files.collect::<BTreeSet<_>>() {
         let path = directory.join(name);
-        let damaged = |reason: &str| BundleError::Misfit(format!("{}: {reason}", path.display()));
-        let found = digest_of_packages(&path);
-        if found.map_err(|error| damaged(&format!("the bundle is damaged: {error}")))? != digest {
-            return Err(damaged(
-                "its files are not the packages that the bundle was made with; unpack the bundle again",
-            ));
+        let damaged = |reason: String| BundleError::Misfit(format!("{}: {reason}", path.display()));
+        let found = digest_of(&path);
+        if found.map_err(|error| damaged(format!("the bundle is damaged: {error}")))? != *digest {
+            let reason = "it is not what the bundle was made with; unpack the bundle again";
+            return Err(damaged(reason.to_owned()));
         }
     }
     Ok(())

@@ -1,20 +1,15 @@
-//! Compiled programs, packages and fetched evaluators: into a bundle, and as a runtime out of it.
+//! Compiled programs, packages and fetched evaluators, on their way into a bundle.
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 use evaluator_host::{
-    process::{Cancellation, CommandSpec},
     report::run_file::{Digest, Digester},
     run::{BUNDLED, OutlinedProgram, RunEvent, Runner},
-    runtime::{
-        Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent, Python,
-        Runtime, paths,
-    },
+    runtime::{Environment, Language, PrepareError, PrepareEvent, Python, paths},
 };
 
 use crate::{
@@ -129,17 +124,16 @@ fn add_packages(
     };
     let name = Path::new(BUNDLED).join("python").join(&key[..16]);
     let directory = contents.directory.join(&name);
-    let installed = || {
-        let digest = digest_of_packages(&directory).map_err(BundleError::disk("read", &directory));
-        Ok(Some((portable(&name), digest?)))
-    };
-    if directory.exists() {
-        return installed();
+    if !directory.exists() {
+        let of = (&program.entrypoint, Path::new(&program.launch.one_shot.program));
+        let mut report = |event: PrepareEvent| on_event(RunEvent::Prepare(event));
+        python.install_into(&directory, of, &runner.cancellation, &mut report).map_err(failed)?;
     }
-    let of = (&program.entrypoint, Path::new(&program.launch.one_shot.program));
-    let mut report = |event: PrepareEvent| on_event(RunEvent::Prepare(event));
-    python.install_into(&directory, of, &runner.cancellation, &mut report).map_err(failed)?;
-    if directory.is_dir() { installed() } else { Ok(None) }
+    if !directory.is_dir() {
+        return Ok(None);
+    }
+    let digest = digest_of(&directory).map_err(BundleError::disk("read", &directory))?;
+    Ok(Some((portable(&name), digest)))
 }
 
 /// Adds the packages in the directory of a script and in those above it, up to that of the configuration.
@@ -159,107 +153,19 @@ fn portable(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-fn digest_of(path: &Path) -> io::Result<Digest> {
+/// Returns the digest of a file, or of the names and contents of those in a directory. What Python compiles of them while it runs is
+/// left out.
+pub(crate) fn digest_of(path: &Path) -> io::Result<Digest> {
     let mut digester = Digester::default();
-    io::copy(&mut File::open(path)?, &mut digester)?;
-    Ok(digester.finish())
-}
-
-/// Returns the digest of the names and contents of installed files. What Python compiles of them while it runs is left out.
-pub(crate) fn digest_of_packages(directory: &Path) -> io::Result<Digest> {
-    let mut files = files_below(directory)?;
-    files.retain(|path| !path.iter().any(|part| part == "__pycache__"));
-    files.sort();
-    let mut digester = Digester::default();
-    for path in files {
-        let name = portable(path.strip_prefix(directory).unwrap_or(&path));
-        writeln!(digester, "{name} {}", digest_of(&path)?)?;
+    if !path.is_dir() {
+        io::copy(&mut File::open(path)?, &mut digester)?;
+        return Ok(digester.finish());
     }
-    Ok(digester.finish())
-}
-
-/// The compiled programs of a bundle, in place of a compiler.
-#[derive(Debug)]
-pub(crate) struct Compiled(BTreeMap<PathBuf, Program>);
-
-#[derive(Debug)]
-struct Program {
-    file: PathBuf,
-    digest: Digest,
-    code: BTreeMap<String, String>,
-}
-
-impl Compiled {
-    /// Takes the compiled programs of a bundle in this directory.
-    pub(crate) fn new(directory: &Path, entries: &[Entry]) -> Self {
-        let program = |entry: &Entry| {
-            let (file, digest) = entry.program.as_ref()?;
-            let code = entry.code.iter().map(|(name, digest)| (name.clone(), digest.to_string()));
-            let program =
-                Program { file: directory.join(file), digest: *digest, code: code.collect() };
-            Some((paths::absolute(&directory.join(entry.source.as_ref()?)), program))
-        };
-        Self(entries.iter().filter_map(program).collect())
-    }
-
-    fn find(&self, path: &Path) -> Result<&Program, PrepareError> {
-        self.0.get(&paths::resolve(path)?).ok_or_else(|| {
-            let path = path.display();
-            PrepareError::unusable(format!("{path} is not in the bundle; make the bundle again"))
-        })
-    }
-
-    fn launch(&self, path: &Path) -> Result<Launch, PrepareError> {
-        let Program { file, digest, .. } = self.find(path)?;
-        let shown = file.display();
-        let unusable = |what: String| PrepareError::unusable(format!("{shown} {what}"));
-        let found =
-            digest_of(file).map_err(|error| unusable(format!("cannot be read: {error}")))?;
-        if found != *digest {
-            return Err(unusable("is not the program that the bundle was made with".to_owned()));
+    for file in files_below(path)? {
+        if !file.iter().any(|part| part == "__pycache__") {
+            let name = portable(file.strip_prefix(path).unwrap_or(&file));
+            writeln!(digester, "{name} {}", digest_of(&file)?)?;
         }
-        let own = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-        let launch = Launch::new(CommandSpec::new(file)).with_stream();
-        Ok(launch.with_visible([own.to_owned(), file.clone()]))
     }
-}
-
-impl Runtime for Compiled {
-    fn name(&self) -> &str {
-        Language::Rust.name()
-    }
-
-    fn extensions(&self) -> &[&str] {
-        Language::Rust.extensions()
-    }
-
-    fn claims(&self, path: &Path) -> bool {
-        paths::has_extension(path, self.extensions())
-            || path.ends_with("Cargo.toml")
-            || path.join("Cargo.toml").is_file()
-    }
-
-    fn availability(&self) -> Result<String, String> {
-        Ok("compiled programs of a bundle".to_owned())
-    }
-
-    fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
-        let launch = self.launch(&entrypoint.path)?;
-        Ok(format!("{}, of the bundle", Path::new(&launch.one_shot.program).display()))
-    }
-
-    fn prepare(
-        &self,
-        entrypoints: &[Entrypoint],
-        _: &Cancellation,
-        _: &mut dyn FnMut(PrepareEvent),
-    ) -> Vec<Result<Launch, PrepareError>> {
-        entrypoints.iter().map(|it| self.launch(&it.path)).collect()
-    }
-
-    fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
-        let code = self.find(&entrypoint.path).map(|it| it.code.clone()).unwrap_or_default();
-        let files = [PathBuf::from(&launch.one_shot.program)].into();
-        Inputs { files, code, ..Inputs::default() }
-    }
+    Ok(digester.finish())
 }

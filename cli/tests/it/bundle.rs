@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     requirements,
-    support::{Directory, Ran, finish, has, place::Place},
+    support::{Directory, Ran, finish, has, has_typescript, place::Place},
 };
 
 const SCRIPT: &str = "cat >/dev/null\necho '{\"score\": 0.75}'";
@@ -24,6 +24,9 @@ const PYTHON: &str =
 
 const JAVASCRIPT: &str = "const { score } = require('half');\nrequire('fs').readFileSync(0);\n\
      console.log(JSON.stringify({ score: score() }));\n";
+
+const TYPESCRIPT: &str = "import { readFileSync } from 'node:fs';\nconst score: number = 0.5;\nreadFileSync(0);\n\
+     console.log(JSON.stringify({ score }));\n";
 
 const RUST: &str = "use std::io::Read;\n\nfn main() {\n    let mut document = String::new();\n    \
      std::io::stdin().read_to_string(&mut document).unwrap();\n    println!(\"{{\\\"score\\\": 0.75}}\");\n}\n";
@@ -338,15 +341,14 @@ fn a_compiled_program_is_taken_as_it_is_and_never_built_again() {
     assert_eq!(report["traces"].as_array().unwrap().len(), 2);
     // Another program in its place has not the code that the bundle says.
     let program = other.sh("find checks/bundle-files/programs -type f").stdout;
-    fs::write(other.join(program.trim()), "#!/bin/sh\necho '{\"score\": 1}'\n").unwrap();
+    let program = other.join(program.trim());
+    let content = fs::read(&program).unwrap();
+    fs::write(&program, "#!/bin/sh\necho '{\"score\": 1}'\n").unwrap();
     let ran = there().exits(2);
-    assert!(
-        ran.stderr.contains("is not the program that the bundle was made with"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("it is not what the bundle was made with"), "{}", ran.stderr);
     assert_eq!(ran.stdout, "");
     // What is not in it cannot be built.
+    fs::write(&program, content).unwrap();
     other.file("checks/new.rs", RUST);
     other.file("checks/eval_config.yaml", "evaluators:\n- {name: n, type: code, path: new.rs}\n");
     let ran = there().exits(2);
@@ -372,6 +374,9 @@ fn a_fetched_evaluator_is_there_with_its_pin() {
     let home = pipe(place.command(&args_of("checks/c.yaml")), &[line(1)]).exits(0);
     let mut command = other.command(&args_of("checks/eval_config.yaml"));
     command.env("HOME", other.join("home")).env_remove("XDG_CACHE_HOME");
+    if has_namespaces() {
+        command = on_read_only(&other, &command);
+    }
     let there = pipe(command, &[line(1)]).exits(0);
     assert_eq!(scores(&there.stdout), [("polite".to_owned(), json!(1.0))]);
     assert_eq!(records(&home.stdout)[0]["plan"], records(&there.stdout)[0]["plan"]);
@@ -403,8 +408,24 @@ fn libraries(directory: &Directory, programs: &str) -> Vec<PathBuf> {
     files.into_iter().collect()
 }
 
+/// Returns a command that runs where the directory of the bundle is read only.
+#[expect(clippy::disallowed_methods, reason = "unshare makes the mount")]
+fn on_read_only(bundle: &Directory, command: &Command) -> Command {
+    let mut outer = Command::new("/usr/bin/unshare");
+    let script = "mount --bind -o ro \"$0\" \"$0\" && ! touch \"$0/x\" 2>/dev/null && exec \"$@\"";
+    outer.args(["-r", "-m", "/bin/sh", "-c", script]).arg(bundle.join("checks"));
+    outer.arg(command.get_program()).args(command.get_args()).current_dir(bundle.path());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    outer
+}
+
 /// Returns the command that runs the program of a bundle in a root directory with nothing but the bundle, `/proc`, `/dev/null`, and
-/// these paths, read only. The bundle has no C library: the loader and the libraries of programs are among the paths.
+/// these paths, all read only. The bundle has no C library: the loader and the libraries of programs are among the paths.
 #[expect(clippy::disallowed_methods, reason = "unshare makes the root directory")]
 fn in_root(bundle: &Directory, paths: &[PathBuf], args: &[&str]) -> Command {
     use std::fmt::Write as _;
@@ -414,7 +435,7 @@ fn in_root(bundle: &Directory, paths: &[PathBuf], args: &[&str]) -> Command {
     let mut script = format!(
         "set -e; mount -t tmpfs none {root}; mkdir {root}/proc {root}/dev {root}/tmp {root}/checks\n\
          mount --rbind /proc {root}/proc; touch {root}/dev/null; mount --bind /dev/null {root}/dev/null\n\
-         mount --bind {} {root}/checks\n",
+         mount --bind -o ro {} {root}/checks\n",
         bundle.join("checks").display()
     );
     for path in paths {
@@ -453,19 +474,22 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
     if !has_namespaces() || !has("cargo") || !requirements::make_wheels(directory.path()) {
         return;
     }
-    let has_node = has("node");
+    let (has_node, has_typescript) = (has("node"), has_typescript());
     directory.file("checks/quality/check.rs", lone(&directory));
     directory.file("checks/py/check.py", PYTHON);
     directory.file("checks/py/requirements.txt", "tiny >= 9\n");
     directory.file("checks/js/check.js", JAVASCRIPT);
     directory.file("checks/js/package.json", "{\"dependencies\": {\"half\": \"1\"}}");
     directory.file("checks/js/node_modules/half/index.js", "exports.score = () => 0.5;\n");
+    directory.file("checks/ts/check.ts", TYPESCRIPT);
     let node = if has_node { "- {name: js, type: code, path: js/check.js}\n" } else { "" };
+    let typescript =
+        if has_typescript { "- {name: ts, type: code, path: ts/check.ts}\n" } else { "" };
     directory.file(
         "checks/c.yaml",
         format!(
             "evaluators:\n- {{name: rust, type: code, path: quality/check.rs}}\n\
-             - {{name: python, type: code, path: py/check.py}}\n- {{name: tool_call_count_v1, type: builtin, max: 0}}\n{node}"
+             - {{name: python, type: code, path: py/check.py}}\n- {{name: tool_call_count_v1, type: builtin, max: 0}}\n{node}{typescript}"
         ),
     );
     bundle(&directory, &[]).exits(0);
@@ -499,8 +523,8 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
     paths.extend(node);
     let there = pipe(in_root(&other, &paths, &args), &lines).exits(0);
     assert_eq!(scores(&home.stdout), scores(&there.stdout));
-    let wanted = if has_node { 8 } else { 6 };
-    assert_eq!(scores(&there.stdout).len(), wanted);
+    let wanted = 3 + usize::from(has_node) + usize::from(has_typescript);
+    assert_eq!(scores(&there.stdout).len(), lines.len() * wanted);
     assert!(scores(&there.stdout).iter().all(|(_, score)| score.is_number()), "{}", there.stdout);
     let plan = |ran: &Ran| records(&ran.stdout)[0]["plan"].clone();
     assert!(plan(&home).is_string());
@@ -508,7 +532,10 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
 
     // Packages are those that the bundle was made with.
     for (change, reason) in [
-        ("find . -name '*.py' -exec sh -c 'echo >>$0' {} ';'", "are not the packages that"),
+        (
+            "find . -name '*.py' -exec sh -c 'echo >>$0' {} ';'",
+            "it is not what the bundle was made",
+        ),
         ("rm -r *", "the bundle is damaged"),
     ] {
         other.sh(&format!("cd checks/bundle-files/python && {change}")).exits(0);

@@ -172,6 +172,9 @@ impl<'a> Evaluator<'a> {
                 ),
             });
         }
+        if self.context.cache.is_complete {
+            return self.look(pin);
+        }
         if self.source.is_near() {
             return self.copy(pin);
         }
@@ -196,6 +199,22 @@ impl<'a> Evaluator<'a> {
             }
             (Decision::Fetch | Decision::Replace { .. }, None) => {
                 self.install(&mut held, say).map(|(cached, pin)| (cached, Some(pin)))
+            }
+        }
+    }
+
+    /// Returns an evaluator of a cache that has everything. Writes nothing: the cache may be read only.
+    fn look(&self, pin: Option<&Pin>) -> Result<Found, SourceError> {
+        let cache = self.context.cache;
+        match (cache.look(&self.slot()?, &self.wanted.reference)?, pin) {
+            (Some(cached), Some(pin)) if cached.hash == pin.hash => Ok((cached, None)),
+            (Some(cached), Some(pin)) => {
+                Err(mismatch(self.wanted, pin, &cached.hash, "the cached copy", self.context))
+            }
+            _ => {
+                let directory = cache.directory().unwrap_or(Path::new("")).display();
+                let place = format!("{directory}, and nothing is fetched here");
+                Err(SourceError::NotFound { what: self.wanted.to_string(), place })
             }
         }
     }
@@ -270,13 +289,6 @@ impl<'a> Evaluator<'a> {
     fn fetch(&self, say: Say<'_>) -> Result<Fetched, SourceError> {
         if self.context.cancellation.is_cancelled() {
             return Err(SourceError::Cancelled);
-        }
-        if self.context.cache.is_complete {
-            let directory = self.context.cache.directory().unwrap_or(Path::new(""));
-            return Err(SourceError::NotFound {
-                what: self.wanted.to_string(),
-                place: format!("{}, and nothing is fetched here", directory.display()),
-            });
         }
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;

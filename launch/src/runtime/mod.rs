@@ -22,7 +22,7 @@ pub(crate) mod testing;
 use crate::tool;
 
 pub use crate::environment::{Environment, EnvironmentFilter, Inherit, secrets};
-pub use cargo::Cargo;
+pub use cargo::{Bundled, Cargo};
 pub use events::{PrepareError, PrepareEvent};
 pub use executable::Executable;
 #[doc(hidden)]

@@ -9,6 +9,7 @@
 //! every worker.
 
 mod build;
+mod bundled;
 mod contained;
 mod copy;
 mod findings;
@@ -20,4 +21,5 @@ mod script;
 mod toolchain;
 mod unit;
 
+pub use bundled::Bundled;
 pub use runtime::Cargo;

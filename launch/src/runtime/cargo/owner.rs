@@ -12,7 +12,7 @@ use super::{
     manifest, script,
     unit::{ProgramKind, Unit},
 };
-use crate::runtime::{PrepareError, paths};
+use crate::runtime::{Language, PrepareError, paths};
 
 /// Target that has to be built to run a source.
 #[derive(Debug)]
@@ -245,8 +245,15 @@ impl<'a> Owners<'a> {
 }
 
 /// Returns true if the file name is that of a manifest.
-pub(super) fn is_manifest(path: &Path) -> bool {
+fn is_manifest(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "Cargo.toml")
+}
+
+/// Returns true for a file in Rust, a manifest, and the directory of a package.
+pub(super) fn is_source(path: &Path) -> bool {
+    Language::of(path) == Some(Language::Rust)
+        || is_manifest(path)
+        || path.join("Cargo.toml").is_file()
 }
 
 #[cfg(test)]

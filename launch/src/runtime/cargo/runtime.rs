@@ -271,9 +271,7 @@ impl Runtime for Cargo {
     }
 
     fn claims(&self, path: &Path) -> bool {
-        paths::has_extension(path, self.extensions())
-            || owner::is_manifest(path)
-            || path.join("Cargo.toml").is_file()
+        owner::is_source(path)
     }
 
     /// Asks cargo for its version: rustup may have put it on `PATH` without a toolchain behind it.
