@@ -566,8 +566,7 @@ impl<'f> PartSet<'f> {
                 }
             }),
         }
-        let has_problem = self.problems.len() > before;
-        self.is_incomplete |= has_problem && segment.header.part.is_some();
+        self.is_incomplete |= self.problems.len() > before;
     }
 
     /// Notes that a run was killed before its file had a header.
