@@ -53,13 +53,30 @@ impl<const N: usize> Columns<N> {
         })
     }
 
-    /// Cuts the widest cells until the table has at most `width` columns; a cut cell ends with an ellipsis. Returns for each row
-    /// whether its last cell was cut.
+    /// Leaves out columns without any text in their cells.
+    fn leave_out_empty(&mut self) {
+        for column in 0..N {
+            if self.rows.iter().all(|row| row[column].is_empty()) {
+                self.header[column].clear();
+            }
+        }
+    }
+
+    /// Leaves out empty columns of a table of more than `width` columns, and cuts the widest cells until they fit; a cut cell
+    /// ends with an ellipsis. Returns for each row whether its last cell was cut.
     pub(crate) fn fit(&mut self, width: Option<usize>) -> Vec<bool> {
         let mut cut = vec![false; self.rows.len()];
         let Some(width) = width else { return cut };
         let mut widths = self.widths();
-        while widths.iter().sum::<usize>() + 2 * (N - 1) > width {
+        let needed = |widths: &[usize; N]| {
+            let shown = widths.iter().filter(|width| **width > 0).count();
+            widths.iter().sum::<usize>() + 2 * shown.saturating_sub(1)
+        };
+        if needed(&widths) > width {
+            self.leave_out_empty();
+            widths = self.widths();
+        }
+        while needed(&widths) > width {
             let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > NARROWEST) else {
                 break;
             };
@@ -85,11 +102,7 @@ impl<const N: usize> Columns<N> {
     /// any text. If there is no room for words, cells are cut as by [`fit`](Self::fit).
     pub(crate) fn wrap(&mut self, column: usize, width: Option<usize>) {
         let Some(width) = width else { return };
-        for other in 0..N {
-            if self.rows.iter().all(|row| row[other].is_empty()) {
-                self.header[other].clear();
-            }
-        }
+        self.leave_out_empty();
         let widths = self.widths();
         let shown = widths.iter().filter(|width| **width > 0).count();
         let others = widths.iter().sum::<usize>() - widths[column] + 2 * shown.saturating_sub(1);
@@ -235,6 +248,18 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_is_too_wide_has_no_empty_columns() {
+        let table = |width| {
+            let mut table = Columns::new(["Name", "Unused", "Text"]);
+            table.row(["a_name".to_owned(), String::new(), "eleven char".to_owned()]);
+            table.fit(Some(width));
+            table.to_text()
+        };
+        assert_eq!(table(27).lines().next(), Some("Name    Unused  Text"));
+        assert_eq!(table(19), "Name    Text\n------  -----------\na_name  eleven char\n");
+    }
+
+    #[test]
     fn lines_are_broken_between_words_and_nothing_is_lost() {
         let table = || {
             let mut table = Columns::new(["Name", "Unused", "Text"]);
@@ -255,7 +280,7 @@ a_name  one two, three four five
         assert_eq!(wrapped.to_text(), expected);
         let mut narrow = table();
         narrow.wrap(2, Some(20));
-        assert!(narrow.to_text().contains("a_name  one two, …\n"), "{}", narrow.to_text());
+        assert!(narrow.to_text().contains("a_name  one two, th…\n"), "{}", narrow.to_text());
         // Without a terminal, scripts may read the table.
         let mut whole = table();
         whole.wrap(2, None);

@@ -46,7 +46,7 @@ pub(crate) fn comparison(comparison: &Comparison, width: Option<usize>) -> Strin
         }
     }
     for table in slices::of_comparison(comparison) {
-        table.write(width, &mut text);
+        table.write(width, None, &mut text);
     }
     text.trim_end().to_owned() + "\n"
 }

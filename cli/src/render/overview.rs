@@ -12,8 +12,15 @@ use super::{
     words::{Names, counted, cut, failure, repro, score_text},
 };
 
-/// Number of conversations that are named.
+/// Maximum number of lines, unless evaluators, errors and notes need more.
+const LINES: usize = 60;
+
+/// Number of rows of all tables by the values of attributes.
+const ROWS: usize = 20;
+
+/// Number of conversations that are named, and of those that are named although there are more than [`LINES`].
 const NAMED: usize = 10;
+const ALWAYS_NAMED: usize = 3;
 
 /// Number of failed evaluations of a conversation that are shown.
 const SHOWN: usize = 2;
@@ -32,8 +39,12 @@ pub(crate) fn overview(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut text = String::new();
-    for error in &report.errors {
+    for error in report.errors.iter().take(NAMED) {
         let _ = writeln!(text, "error: {}", one_line(error));
+    }
+    let more = report.errors.len().saturating_sub(NAMED) as u64;
+    if more > 0 {
+        let _ = writeln!(text, "and {}: -o table shows them", counted(more, "more error"));
     }
     if !report.errors.is_empty() {
         text.push('\n');
@@ -57,23 +68,24 @@ pub(crate) fn overview(
     if !clusters.is_empty() {
         let _ = writeln!(text, "\n{}", clusters.join("\n"));
     }
-    slices::text(report, width, &mut text)?;
-    attention(report, &mut text)?;
-    errors(report, &mut text)?;
+    slices::text(report, width, Some(ROWS), &mut text)?;
+    let mut rest = String::new();
+    errors(report, &mut rest)?;
     if let Some(command) = repro(report)? {
-        let _ = writeln!(text, "\nRun the worst one again: {command}");
+        let _ = writeln!(rest, "\nRun the worst one again: {command}");
     }
     let notes = notes(report);
     if !notes.is_empty() {
-        text.push('\n');
-        text.push_str(notes.trim_end());
-        text.push('\n');
+        let _ = writeln!(rest, "\n{}", notes.trim_end());
     }
+    let used = text.lines().count() + rest.lines().count();
+    attention(report, LINES.saturating_sub(used), &mut text)?;
+    text.push_str(&rest);
     out.write_all(text.as_bytes())
 }
 
-/// Appends the worst conversations: who, which evaluator, why.
-fn attention(report: &Report, text: &mut String) -> io::Result<()> {
+/// Appends the worst conversations: who, which evaluator, why. `room` is the number of lines for all of them.
+fn attention(report: &Report, room: usize, text: &mut String) -> io::Result<()> {
     let attention = report.attention(NAMED, |_, _| true)?;
     if attention.failed == 0 {
         return Ok(());
@@ -86,34 +98,50 @@ fn attention(report: &Report, text: &mut String) -> io::Result<()> {
         attention.failed,
         counted(all, noun)
     );
+    // The title, and what is left out.
+    let mut room = room.saturating_sub(5);
+    let mut named = 0;
     let names = names(report, &attention.conversations)?;
     for (conversation, name) in attention.conversations.iter().zip(names) {
-        let _ = writeln!(text, "{}", who(conversation, &name));
-        let failed = conversation
-            .evaluations
-            .iter()
-            .filter(|evaluation| evaluation.outcome() == EvaluationOutcome::Failed);
-        for evaluation in failed.clone().take(SHOWN) {
-            let score = evaluation.shown_score();
-            let score = score.map_or_else(String::new, |score| {
-                format!(" {}", score_text(score, evaluation.threshold))
-            });
-            let why = failure(evaluation);
-            let why = one_line(&why);
-            let name = one_line(&evaluation.name);
-            let _ = writeln!(text, "  [FAIL] {name}{score}: {}", cut(&why, REASON));
+        let block = failures(conversation, &name);
+        let lines = block.lines().count();
+        if lines > room && named >= ALWAYS_NAMED {
+            break;
         }
-        let more = failed.count().saturating_sub(SHOWN);
-        if more > 0 {
-            let _ = writeln!(text, "         and {} more", counted(more as u64, "evaluator"));
-        }
+        text.push_str(&block);
+        room = room.saturating_sub(lines);
+        named += 1;
     }
-    let more = attention.failed - attention.conversations.len();
+    let more = attention.failed - named;
     if more > 0 {
         let _ =
             writeln!(text, "\n  and {more} more: -o csv=FILE and -o json=FILE have all of them");
     }
     Ok(())
+}
+
+/// Returns who a conversation is of, and its failed evaluations.
+fn failures(conversation: &ConversationReport, name: &str) -> String {
+    let mut text = who(conversation, name) + "\n";
+    let failed = conversation
+        .evaluations
+        .iter()
+        .filter(|evaluation| evaluation.outcome() == EvaluationOutcome::Failed);
+    for evaluation in failed.clone().take(SHOWN) {
+        let score = evaluation.shown_score();
+        let score = score.map_or_else(String::new, |score| {
+            format!(" {}", score_text(score, evaluation.threshold))
+        });
+        let why = failure(evaluation);
+        let why = one_line(&why);
+        let name = one_line(&evaluation.name);
+        let _ = writeln!(text, "  [FAIL] {name}{score}: {}", cut(&why, REASON));
+    }
+    let more = failed.count().saturating_sub(SHOWN);
+    if more > 0 {
+        let _ = writeln!(text, "         and {} more", counted(more as u64, "evaluator"));
+    }
+    text
 }
 
 /// Returns the names of some conversations of a report.

@@ -21,11 +21,19 @@ pub(super) struct Table<const N: usize> {
     pub(super) remarks: Vec<String>,
 }
 
-/// Appends a table for each attribute by which a report is sliced, then those of its comparison with a baseline.
-pub(super) fn text(report: &Report, width: Option<usize>, text: &mut String) -> io::Result<()> {
-    of_report(report)?.into_iter().for_each(|table| table.write(width, text));
-    let compared = report.comparison.iter().flat_map(of_comparison);
-    compared.for_each(|table| table.write(width, text));
+/// Appends a table for each attribute by which a report is sliced, then those of its comparison with a baseline. All tables
+/// have at most `rows` rows together, if that is set.
+pub(super) fn text(
+    report: &Report,
+    width: Option<usize>,
+    rows: Option<usize>,
+    text: &mut String,
+) -> io::Result<()> {
+    let sums = of_report(report)?;
+    let compared: Vec<_> = report.comparison.iter().flat_map(of_comparison).collect();
+    let most = rows.map(|rows| rows / (sums.len() + compared.len()).max(1));
+    sums.into_iter().for_each(|table| table.write(width, most, text));
+    compared.into_iter().for_each(|table| table.write(width, most, text));
     Ok(())
 }
 
@@ -113,8 +121,22 @@ impl<const N: usize> Table<N> {
         Self { title, header: header.map(str::to_owned), rows, remarks: remarks(slices) }
     }
 
-    /// Appends the table as text.
-    pub(super) fn write(self, width: Option<usize>, text: &mut String) {
+    /// Leaves out rows of the last values of each evaluator, so that at most `most` are left.
+    fn shorten(&mut self, most: usize) {
+        let all = self.rows.len();
+        let evaluators = self.rows.chunk_by(|one, next| one[0] == next[0]);
+        let each = most.checked_div(evaluators.clone().count()).unwrap_or_default().max(1);
+        let kept = evaluators.flat_map(|rows| rows.iter().take(each));
+        self.rows = kept.take(most).cloned().collect();
+        let more = (all - self.rows.len()) as u64;
+        self.remarks.insert(0, format!("and {}: -o table shows them", counted(more, "more row")));
+    }
+
+    /// Appends the table as text, with at most `most` rows if that is set.
+    pub(super) fn write(mut self, width: Option<usize>, most: Option<usize>, text: &mut String) {
+        if let Some(most) = most.filter(|most| self.rows.len() > *most) {
+            self.shorten(most);
+        }
         let mut table = Columns::new(self.header.each_ref().map(String::as_str));
         self.rows.into_iter().for_each(|row| table.row(row));
         table.fit(width);

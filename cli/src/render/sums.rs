@@ -73,7 +73,8 @@ fn interval(estimate: &Estimate) -> String {
 fn gate(result: &GateResult) -> String {
     let interval = result.estimate.as_ref().map(|it| format!(" ({})", interval(it)));
     let Gate { measure, limit, .. } = &result.gate;
-    format!("{measure} >= {limit} {}{}", result.verdict.label(), interval.unwrap_or_default())
+    // The verdict first, since narrow terminals show the start of a cell.
+    format!("{}: {measure} >= {limit}{}", result.verdict.label(), interval.unwrap_or_default())
 }
 
 /// Formats a share as a percentage that is 0 % and 100 % only for none and all.

@@ -39,7 +39,7 @@ pub(crate) fn table(
     }
     if !report.by.is_empty() {
         let mut sliced = String::new();
-        slices::text(report, width, &mut sliced)?;
+        slices::text(report, width, None, &mut sliced)?;
         let _ = writeln!(text, "{}", sliced.trim_start());
     }
     text += &notes(report);

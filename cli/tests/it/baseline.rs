@@ -670,6 +670,13 @@ fn a_file_that_is_no_whole_run_is_refused_with_what_to_do() {
             directory.evaluator(&report).exits(2).says(says);
         }
     }
+    for runs in [["damaged.evalrun", "base.evalrun"], ["base.evalrun", "damaged.evalrun"]] {
+        directory
+            .evaluator(&["compare", runs[0], runs[1]])
+            .exits(2)
+            .says("damaged.evalrun is not compared, because parts of the run are missing")
+            .says("the checksum does not match; what it recorded is not in the report");
+    }
     assert_eq!(directory.read("base.evalrun"), whole);
 }
 

@@ -252,6 +252,32 @@ fn a_failed_test_without_results_of_its_assertions_is_an_error() {
 }
 
 #[test]
+fn an_assertion_whose_code_broke_is_an_error() {
+    let broke = |edit: fn(&mut Value, Value)| {
+        let directory = Directory::new();
+        write_edited(&directory, "base.json", "promptfoo-base", |_| ());
+        write_edited(&directory, "new.json", "promptfoo-base", |it| {
+            let components = &mut test(it, 0)["gradingResult"]["componentResults"];
+            let mut broken = components[0].clone();
+            broken["pass"] = json!(false);
+            broken["score"] = json!(0);
+            broken["reason"] = json!("Custom function threw error: capital is not defined");
+            edit(components, broken);
+        });
+        let ran = directory.evaluator(&["compare", "base.json", "new.json", "-o", "json"]).exits(3);
+        assert_eq!(changes(&ran, "right"), ["France: broke"]);
+        reports(&directory, "capital is not defined");
+    };
+    broke(|components, broken| components[0] = broken);
+    // A set that passes with half of its assertions. Its members follow it.
+    broke(|components, broken| {
+        components[0]["score"] = json!(0.5);
+        components[0]["componentResults"] = json!([broken]);
+        components.as_array_mut().unwrap().insert(1, broken);
+    });
+}
+
+#[test]
 fn different_tests_with_one_name_are_different_cases() {
     let directory = Directory::new();
     // Test 1 asks what test 0 asks, and expects something else.

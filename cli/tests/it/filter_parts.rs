@@ -117,6 +117,13 @@ fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
     let json =
         broken(&directory, &["a.evalrun", "--expect", "4"], "cannot be used (unreadable_line)");
     assert_eq!((json["traces"].as_array().unwrap().len(), &json["partial"]), (3, &Value::Null));
+    // The first ones are named, all are counted.
+    directory.file("many.evalrun", filtered(&run, &[0], 130));
+    let more = "many.evalrun: 30 more lines of the input cannot be used; its records of the kind `input_error` name them";
+    let json = broken(&directory, &["many.evalrun", "--expect", "131"], more);
+    let errors = json["errors"].to_string();
+    assert_eq!(errors.matches("of the input cannot be used (unreadable_line)").count(), 100);
+    assert_eq!(json["partial"], Value::Null);
     let text = String::from_utf8(text).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     directory.file("b.evalrun", lines[..3].join("\n") + "\n");

@@ -82,6 +82,41 @@ fn an_overview_has_a_row_per_evaluator_and_the_worst_conversations() {
 }
 
 #[test]
+fn an_overview_by_an_attribute_stays_short_and_says_what_is_left_out() {
+    let directory = Directory::new();
+    let line = |(number, line): (usize, &str)| {
+        let team = format!(
+            r#""attributes": [{{"key": "team", "value": {{"stringValue": "team {}"}}}}, "#,
+            number % 12
+        );
+        line.replace(r#""attributes": ["#, &team) + "\n"
+    };
+    let text: String = recording(40).lines().enumerate().map(line).collect();
+    directory.file("all.jsonl", text);
+    directory.script("low", "echo '{\"score\": 0.1}'");
+    let entries =
+        ["a", "b", "c", "d", "e"].map(|it| format!("{{name: {it}, type: code, path: low}}"));
+    directory.file("c.yaml", format!("evaluators: [{}]", entries.join(", ")));
+    directory
+        .run(&["all.jsonl", "-c", "c.yaml", "--by", "team", "--save-run", "a.evalrun"])
+        .exits(1);
+    let report = |form| directory.evaluator(&["report", "a.evalrun", "-o", form]).exits(1).stdout;
+    let rows = |text: &str| text.lines().filter(|line| line.contains("    team ")).count();
+    let overview = report("overview");
+    assert!(overview.lines().count() <= 60, "{overview}");
+    assert!(overview.contains("\n  and 30 more rows: -o table shows them\n"), "{overview}");
+    assert!(overview.contains("\n  and 2 more values: -o json=FILE has them\n"), "{overview}");
+    assert_eq!((rows(&overview), rows(&report("table"))), (20, 50));
+    let gated = ["report", "a.evalrun", "-o", "overview", "--gate", "a: mean >= 0.5"];
+    let gated = directory.evaluator(&gated).exits(1).stdout;
+    assert!(gated.contains("  FAIL: mean >= 0.5 (0."), "{gated}");
+    // Fewer conversations than the worst ten, and the number of all others.
+    let named = overview.matches(" please\"").count();
+    let more = format!("and {} more: -o csv=FILE", 40 - named);
+    assert!((3..10).contains(&named) && overview.contains(&more), "{overview}");
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "Python makes a terminal")]
 fn a_terminal_gets_the_overview_of_a_long_run_and_a_file_the_table() {
     let directory = directory();

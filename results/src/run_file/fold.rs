@@ -459,7 +459,7 @@ impl<'f> PartSet<'f> {
         // The filter had nothing to read, so it did not prepare anything.
         let is_empty = segment.header.plan.is_none()
             && matches!(segment.header.part, Some(Part::Pipe { .. }))
-            && segment.conversations + segment.input_errors.len() == 0;
+            && segment.conversations + segment.input_errors.count == 0;
         self.admit(file, &segment, is_empty, are_parts)?;
         self.note_problems(file, &segment);
         if segment.end.is_none() {
@@ -566,8 +566,7 @@ impl<'f> PartSet<'f> {
                 }
             }),
         }
-        let has_problem = self.problems.len() > before;
-        self.is_incomplete |= has_problem && segment.header.part.is_some();
+        self.is_incomplete |= self.problems.len() > before;
     }
 
     /// Notes that a run was killed before its file had a header.

@@ -9,7 +9,7 @@ use std::{
 use evaluator_traces::trace::UnusableParts;
 
 use super::{
-    part::{InputError, Part},
+    part::{InputError, InputErrors, Part},
     scan::Segment,
 };
 use crate::{Partial, Report, digest::Digest};
@@ -39,8 +39,7 @@ pub(super) struct PartReport<'f> {
     begun: [usize; 2],
     read: u64,
     file: &'f Path,
-    /// Each with the number of its line in the file.
-    input_errors: Vec<(usize, InputError)>,
+    input_errors: InputErrors,
 }
 
 impl<'f> PartReport<'f> {
@@ -81,7 +80,7 @@ impl<'f> PartReport<'f> {
     fn key(&self) -> (bool, bool, String, &'f Path, Option<usize>) {
         let is_partial = self.report.partial.is_some();
         let report = serde_json::to_string(&self.report).unwrap_or_default();
-        let first_error = self.input_errors.first().map(|(line, _)| *line);
+        let first_error = self.input_errors.named.first().map(|(line, _)| *line);
         (!self.is_ended, is_partial, report, self.file, first_error)
     }
 }
@@ -110,15 +109,18 @@ pub(super) fn merged(mut parts: Vec<PartReport<'_>>) -> Merged {
     });
     let mut merged = Merged { is_ended: true, parts: parts.len(), ..Merged::default() };
     let mut first: Option<[Vec<String>; 2]> = None;
-    let mut input_errors = Vec::new();
+    let (mut input_errors, mut more) = (Vec::new(), BTreeMap::new());
     for mut part in parts {
         merged.read = merged.read.saturating_add(part.read);
         merged.is_ended &= part.is_ended && part.report.partial.is_none();
         if let Identity::Shard(number) = part.identity {
             merged.shards.push(number);
         }
-        let lines = mem::take(&mut part.input_errors).into_iter();
-        input_errors.extend(lines.map(|(line, error)| (part.file, line, error)));
+        let errors = mem::take(&mut part.input_errors);
+        if let (Some((first, _)), count @ 1..) = (errors.named.first(), errors.more()) {
+            more.insert((part.file, *first), count);
+        }
+        input_errors.extend(errors.named.into_iter().map(|(line, error)| (part.file, line, error)));
         let Some(known) = &first else {
             let Report { errors, warnings, .. } = &part.report;
             let begun = [&errors[..part.begun[0]], &warnings[..part.begun[1]]];
@@ -136,6 +138,12 @@ pub(super) fn merged(mut parts: Vec<PartReport<'_>>) -> Merged {
     input_errors.dedup_by_key(|(file, line, _)| (*file, *line));
     let sentences = input_errors.iter().map(|(file, line, error)| sentence(file, *line, error));
     merged.report.errors.extend(sentences);
+    merged.report.errors.extend(more.into_iter().map(|((file, _), count)| {
+        format!(
+            "{}: {count} more lines of the input cannot be used; its records of the kind `input_error` name them",
+            file.display()
+        )
+    }));
     merged
 }
 

@@ -88,6 +88,31 @@ pub struct InputError {
     pub content: Digest,
 }
 
+/// Number of lines of a part that cannot be used and are named. Further ones are counted: there may be millions.
+const NAMED: usize = 100;
+
+/// Lines of the input of a filter that cannot be used.
+#[derive(Debug, Default)]
+pub(super) struct InputErrors {
+    /// The first ones, each with the number of its line in the run file.
+    pub(super) named: Vec<(usize, InputError)>,
+    pub(super) count: usize,
+}
+
+impl InputErrors {
+    pub(super) fn add(&mut self, recorded: usize, error: InputError) {
+        self.count += 1;
+        if self.named.len() < NAMED {
+            self.named.push((recorded, error));
+        }
+    }
+
+    /// Returns the number of those that are not named.
+    pub(super) fn more(&self) -> usize {
+        self.count - self.named.len()
+    }
+}
+
 /// Adds a conversation to the sum by which a part is known.
 pub(super) fn add_conversation(sum: &mut Digest, trace_id: &str, content: Option<&Digest>) {
     let content = content.map_or(&[][..], AsRef::as_ref);

@@ -16,7 +16,7 @@ use super::{
     alike::policies,
     contradiction, file,
     format::{self, EndRecord, EvaluationRecord, TranscriptRecord, kind},
-    part::{InputError, Part, add_conversation},
+    part::{InputError, InputErrors, Part, add_conversation},
     rows::{self, Row, RowId},
     store::{Lines, Span, Store},
 };
@@ -73,8 +73,7 @@ pub(super) struct Segment {
     pub(super) conversations: usize,
     pub(super) tally: Tally,
     pub(super) sum: Digest,
-    /// Each with the number of its line.
-    pub(super) input_errors: Vec<(usize, InputError)>,
+    pub(super) input_errors: InputErrors,
     /// Attributes that conversations have values of.
     pub(super) labels: BTreeSet<String>,
     /// By the numbers of conversations.
@@ -196,7 +195,7 @@ impl Found {
             conversations: 0,
             tally: Tally::default(),
             sum: Digest::default(),
-            input_errors: Vec::new(),
+            input_errors: InputErrors::default(),
             labels: BTreeSet::new(),
             transcripts: BTreeMap::new(),
             pending: BTreeMap::new(),
@@ -284,7 +283,7 @@ impl Segment {
             kind::INPUT_ERROR => {
                 let error: InputError = format::record(line)?;
                 self.sum.add(&error.content);
-                self.input_errors.push((number, error));
+                self.input_errors.add(number, error);
                 Ok(())
             }
             kind::END => {
@@ -392,7 +391,7 @@ impl Segment {
         if is_part && policies(&end.report) != policies(&self.header.report) {
             return Some("its last line has other policies than its first one");
         }
-        let lines = (self.conversations + self.input_errors.len()) as u64;
+        let lines = (self.conversations + self.input_errors.count) as u64;
         let is_filter = matches!(self.header.part, Some(Part::Pipe { .. }));
         let is_short = is_filter && end.read != Some(lines);
         is_short.then_some("it does not have a record of each line that its last line counts")

@@ -80,7 +80,9 @@ fn complete(root: &Value) -> Result<&[Value], String> {
     if status != "success" {
         let error = text_at(root, &["error", "message"]).map(|it| format!(": {it}"));
         let error = error.unwrap_or_default();
-        return Err(format!("its status is `{status}`, so samples are missing{error}"));
+        return Err(format!(
+            "its status is `{status}`, so samples are missing; finish it with `inspect eval-retry`{error}"
+        ));
     }
     let samples = items_at(root, &["samples"]);
     let total = at(root, &["results", "total_samples"]).and_then(number);

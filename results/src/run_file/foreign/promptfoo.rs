@@ -6,7 +6,7 @@
 //! | assertions with one `metric`, else of one type | evaluator: the weighted mean, passed if all pass |
 //! | verdict about a test that its assertions do not explain | evaluator [`TEST`] |
 //! | `--repeat` | several conversations of a case |
-//! | error of a provider, of a judge | error of the conversation, of the evaluator |
+//! | error of a provider; of a judge, of the code of an assertion | error of the conversation; of the evaluator |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,14 @@ const TEST: &str = "(test)";
 
 /// Start of the reason of a test whose scoring function broke.
 const SCORING_ERROR: &str = "Scoring function error: ";
+
+/// Starts of the reasons of assertions whose code broke. promptfoo counts them as failed.
+const CODE_ERRORS: [&str; 4] = [
+    "Custom function threw error: ",
+    "Python code execution failed: ",
+    "Ruby code execution failed: ",
+    "Webhook error: ",
+];
 
 /// Types of assertions that ask a model.
 const JUDGES: [&str; 18] = [
@@ -222,10 +230,8 @@ fn name(assertion: &Value) -> Option<&str> {
 
 /// Returns the evaluation of assertions with the same name.
 fn combined(name: &str, case: &str, parts: &[&Value]) -> Result<EvaluationReport, String> {
-    let is_broken =
-        |it: &&&Value| at(it, &["metadata", "graderError"]).and_then(Value::as_bool) == Some(true);
-    if let Some(part) = parts.iter().find(is_broken) {
-        return Ok(broken(name, text_at(part, &["reason"]).unwrap_or("its judge broke")));
+    if let Some(error) = parts.iter().find_map(|it| error_of(it)) {
+        return Ok(broken(name, error));
     }
     let (mut sum, mut weights, mut unweighted) = (0.0, 0.0, 0.0);
     for part in parts {
@@ -258,6 +264,19 @@ fn combined(name: &str, case: &str, parts: &[&Value]) -> Result<EvaluationReport
     let reason = (!reasons.is_empty()).then(|| Value::String(reasons.join("; ")));
     evaluation.details = details([("reason", reason)]);
     Ok(evaluation)
+}
+
+/// Returns why an assertion, or one of a set, has no verdict: its judge or its code broke.
+fn error_of(assertion: &Value) -> Option<&str> {
+    let is_of_judge =
+        at(assertion, &["metadata", "graderError"]).and_then(Value::as_bool) == Some(true);
+    let reason = text_at(assertion, &["reason"]);
+    let is_of_code = |it: &&str| CODE_ERRORS.iter().any(|start| it.starts_with(start));
+    if is_of_judge {
+        return Some(reason.unwrap_or("its judge broke"));
+    }
+    let members = items_at(assertion, &["componentResults"]);
+    reason.filter(is_of_code).or_else(|| members.iter().find_map(error_of))
 }
 
 /// Returns what is asked and expected in a test: its variables, its threshold, and the assertions that not all tests have.
