@@ -1,7 +1,7 @@
 //! Measures the figures that this project promises, and those of agentevals in the same run.
 //!
 //! `cargo bench -p evaluator-tests --bench figures` installs what it compares with (some 1 GB below cargo's target directory, once),
-//! builds, measures for about nine minutes, and prints one table. Five of them are runs that start an interpreter for each
+//! builds, measures for about twelve minutes, and prints one table. Five of them are runs that start an interpreter for each
 //! of 1,000 evaluations, as agentevals does. After `--`:
 //!
 //! | argument | measures |
@@ -12,6 +12,7 @@
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
 //! | `pipe` | the filter form: lines next to a run, no line, many lines |
+//! | `parts` | a million conversations: reports of 10 and of 10,000 parts, and a run (some 3 GB of files, one after another) |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, judgements from a cassette, and calls of a program |
 //! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `statistics` | gates, comparisons, overviews and agreement of saved runs |
@@ -21,8 +22,8 @@
 //! | `libraries` | metrics of other Python libraries: computed ones, and judges from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
-//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
-//! in which all files are left. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
+//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB), and than 1,000,000 for `parts`;
+//! `BENCH_FOLDER` is a directory in which all files are left. With `--profile dev`, all programs are built so: a quick try. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
 #![expect(
@@ -41,6 +42,7 @@ mod live;
 mod mutation;
 mod one;
 mod page;
+mod parts;
 mod pipe;
 mod python;
 mod rust;
@@ -57,13 +59,14 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
     ("worker", saturation::measure),
     ("growth", growth::measure),
     ("pipe", pipe::measure),
+    ("parts", parts::measure),
     ("judges", judges::measure),
     ("containment", containment::measure),
     ("mutation", mutation::measure),

@@ -27,7 +27,7 @@ pub fn target() -> PathBuf {
     env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
 }
 
-/// Builds the `evaluator` command for release; its path.
+/// Builds the `evaluator` command for release, or as this benchmark if that has debug assertions; its path.
 ///
 /// # Panics
 ///
@@ -36,10 +36,12 @@ pub fn target() -> PathBuf {
 pub fn evaluator() -> PathBuf {
     let target = target();
     let mut cargo = cargo(root());
-    cargo.args(["build", "--release", "-p", "evaluator-cli", "--target-dir"]).arg(&target);
+    let (profile, place) =
+        if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
+    cargo.args(["build", "--profile", profile, "-p", "evaluator-cli", "--target-dir"]).arg(&target);
     let status = cargo.stdout(io::stderr()).status().unwrap();
     assert!(status.success(), "{cargo:?}: {status}");
-    target.join("release/evaluator").with_extension(env::consts::EXE_EXTENSION)
+    target.join(place).join("evaluator").with_extension(env::consts::EXE_EXTENSION)
 }
 
 /// Returns a cargo command for a directory, with the environment of a shell.
