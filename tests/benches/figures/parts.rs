@@ -107,7 +107,7 @@ fn judged(number: usize, evaluators: &[EvaluatorEntry]) -> ConversationReport {
     conversation.turns = 1;
     let evaluations = evaluators.iter().map(|evaluator| {
         let mut evaluation = EvaluationReport::new(&evaluator.name);
-        let has_failed = number % 100 == 0;
+        let has_failed = number.is_multiple_of(100);
         evaluation.threshold = Some(evaluator.threshold);
         evaluation.score = Some(if has_failed { 0.25 } else { 0.75 });
         evaluation.status = if has_failed { Status::Failed } else { Status::Passed };
