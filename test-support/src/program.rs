@@ -4,6 +4,7 @@ use std::{
     env,
     io::{Read, Write as _},
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
@@ -49,15 +50,19 @@ pub fn run_with_input(command: &mut Command, input: impl AsRef<[u8]>) -> Output 
 /// If it still runs after [`TIME_LIMIT`], or if its output is not UTF-8.
 #[track_caller]
 pub fn finish(mut child: Child) -> Output {
+    let (open, closed) = mpsc::channel::<()>();
     let read = |pipe: Option<Box<dyn Read + Send>>| {
+        let open = open.clone();
         thread::spawn(move || {
             let mut bytes = Vec::new();
             pipe.map(|mut pipe| pipe.read_to_end(&mut bytes)).transpose().unwrap();
+            drop(open);
             String::from_utf8(bytes).expect("output is UTF-8")
         })
     };
     let stdout = read(child.stdout.take().map(|pipe| Box::new(pipe) as Box<_>));
     let stderr = read(child.stderr.take().map(|pipe| Box::new(pipe) as Box<_>));
+    drop(open);
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -67,7 +72,10 @@ pub fn finish(mut child: Child) -> Output {
             child.kill().unwrap();
             panic!("the program hangs; stderr: {}", stderr.join().unwrap());
         }
-        thread::sleep(Duration::from_millis(2));
+        // The end of its outputs mostly is that of the program, too, which thus is noticed at once.
+        if closed.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Disconnected) {
+            thread::sleep(Duration::from_millis(1));
+        }
     };
     let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
     Output { code: status.code(), stdout, stderr }

@@ -373,7 +373,10 @@ fn a_fetched_evaluator_is_there_with_its_pin() {
     place.server.forget();
     let home = pipe(place.command(&args_of("checks/c.yaml")), &[line(1)]).exits(0);
     let mut command = other.command(&args_of("checks/eval_config.yaml"));
-    command.env("HOME", other.join("home")).env_remove("XDG_CACHE_HOME");
+    command.env("HOME", other.join("home"));
+    for name in ["EVALUATOR_CACHE_DIR", "XDG_CACHE_HOME"] {
+        command.env_remove(name);
+    }
     if has_namespaces() {
         command = on_read_only(&other, &command);
     }

@@ -1,18 +1,11 @@
 //! What `evaluator check` finds out by asking programs.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::{fs, path::Path, process::Command, time::SystemTime};
+use std::{fs, time::SystemTime};
 
-use crate::support::{Directory, Ran, TWO_EVALUATORS, finish};
+use crate::support::{Directory, Ran, TWO_EVALUATORS};
 
 fn check(directory: &Directory, args: &[&str]) -> Ran {
-    finish(cached(directory, &[&["check", "c.yaml"], args].concat()).spawn().unwrap())
-}
-
-fn cached(directory: &Directory, args: &[&str]) -> Command {
-    let mut command = directory.command(args);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
-    command
+    directory.evaluator(&[&["check", "c.yaml"], args].concat())
 }
 
 #[test]
@@ -61,7 +54,7 @@ fn settings_of_the_wrong_type_are_found_in_any_program_that_describes_itself() {
             format!("evaluators:\n- {{name: a, type: code, path: a.rs, config: {config}}}\n"),
         );
         if config.contains("many") {
-            let ran = finish(cached(&directory, &["serve", "-c", "c.yaml"]).spawn().unwrap());
+            let ran = directory.evaluator(&["serve", "-c", "c.yaml"]);
             ran.exits(2).says("evaluator: a: its `config` is not what the evaluator takes: `max`");
         }
         let ran = check(&directory, &["--build"]);

@@ -2,9 +2,9 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::{fs, path::Path};
+use std::fs;
 
-use crate::support::{Directory, Ran, finish, kept_source, trace};
+use crate::support::{Directory, Ran, kept_source, trace};
 
 const CONVERSATIONS: usize = 15;
 
@@ -37,10 +37,7 @@ fn main() -> std::process::ExitCode {
 fn run(directory: &Directory, entry: &str) -> Ran {
     directory.file("c.yaml", format!("evaluators:\n- {{name: check, type: code, {entry}}}\n"));
     let many = trace("i14_fifteen_traces");
-    let mut command =
-        directory.command(&["run", &many, "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
-    finish(command.spawn().unwrap())
+    directory.run(&[&many, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
 }
 
 fn starts(directory: &Directory) -> usize {

@@ -2,8 +2,6 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::support::{Directory, Ran, finish, has};
@@ -11,7 +9,6 @@ use crate::support::{Directory, Ran, finish, has};
 fn test(directory: &Directory, args: &[&str]) -> Ran {
     let mut command = directory.command(&[&["test"], args].concat());
     command
-        .env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"))
         .env_remove("VIRTUAL_ENV")
         // An interpreter without pytest, whatever is on this machine.
         .env("PYTHONNOUSERSITE", "1");

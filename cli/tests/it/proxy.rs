@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::{io::Write as _, path::Path};
+use std::io::Write as _;
 
 use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
@@ -95,8 +95,7 @@ pub(crate) fn run(directory: &Directory, server: &Server, traces: &[&str], more:
         .env("OPENAI_BASE_URL", server.url())
         // Of a host that started this one.
         .env("AGENTV_TARGET_PROXY_URL", "http://127.0.0.1:9")
-        .env("AGENTV_TARGET_PROXY_TOKEN", "outer")
-        .env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
+        .env("AGENTV_TARGET_PROXY_TOKEN", "outer");
     let ran = finish(command.spawn().unwrap());
     assert!(!ran.stdout.contains(DECOY) && !ran.stderr.contains(DECOY));
     ran
@@ -625,12 +624,7 @@ fn served_and_fetched_programs_ask_too() {
     );
     let run = run(&directory, &server, &[ONE], &[]).exits(0);
     assert_eq!(run.evaluations(0), ["asks PASSED", "with PASSED"]);
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators");
-    let variables = [
-        ("OPENAI_API_KEY", DECOY),
-        ("OPENAI_BASE_URL", &server.url()),
-        ("EVALUATOR_CACHE_DIR", cache.to_str().unwrap()),
-    ];
+    let variables = [("OPENAI_API_KEY", DECOY), ("OPENAI_BASE_URL", &server.url())];
     let mut serving = Serving::start_with(&directory, &["-c", "c.yaml"], &variables);
     let document = json!({"metric_name": "m", "invocations": [{"invocation_id": "i", "user_content": "q", "final_response": "a"}]});
     for (name, score) in [("asks", 0.75), ("with", 1.0), ("asks", 0.75), ("with", 1.0)] {

@@ -1,8 +1,7 @@
 //! `evaluator repro`: one evaluation of a saved run again.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::{fs, path::Path};
+use std::fs;
 
 use evaluator_test_support::finish;
 use serde_json::{Value, json};
@@ -28,23 +27,15 @@ fn configure(directory: &Directory, entry: &str) {
     directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n- {entry}\n"));
 }
 
-/// Runs `evaluator` with builds that all tests share.
-#[track_caller]
-fn evaluator(directory: &Directory, args: &[&str]) -> Ran {
-    let mut command = directory.command(args);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
-    finish(command.spawn().unwrap())
-}
-
 /// Saves a run.
 #[track_caller]
 fn saved(directory: &Directory, code: i32) -> Ran {
-    evaluator(directory, &["run", "traces.jsonl", "-c", "c.yaml", "--save-run", RUN]).exits(code)
+    directory.evaluator(&["run", "traces.jsonl", "-c", "c.yaml", "--save-run", RUN]).exits(code)
 }
 
 #[track_caller]
 fn repro(directory: &Directory, options: &[&str]) -> Ran {
-    evaluator(directory, &[&["repro", RUN, "case-0", "check"], options].concat())
+    directory.evaluator(&[&["repro", RUN, "case-0", "check"], options].concat())
 }
 
 #[test]

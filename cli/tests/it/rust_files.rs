@@ -1,8 +1,5 @@
 //! Rust evaluators through the whole program: built by cargo, run by cargo.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
-
-use std::path::Path;
 
 use crate::support::{self, Directory, Ran, TWO_EVALUATORS, trace};
 
@@ -38,14 +35,10 @@ fn main() {
 
 const BROKEN: &str = "fn main() {\n    let score: f64 = \"high\";\n}\n";
 
-/// Runs over two conversations, with builds that all tests share, so that the SDK is compiled once.
+/// Runs over two conversations.
 fn run(directory: &Directory, more: &[&str]) -> Ran {
     let (one, other) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
-    let mut args = vec!["run", &one, &other, "-c", "c.yaml"];
-    args.extend(more);
-    let mut command = directory.command(&args);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
-    support::finish(command.spawn().unwrap())
+    directory.run(&[&[&one, &other, "-c", "c.yaml"], more].concat())
 }
 
 #[test]
@@ -201,9 +194,7 @@ fn forget_durations(value: &mut serde_json::Value) {
 fn a_file_with_several_evaluators_has_an_entry_for_each() {
     let directory = Directory::new();
     directory.file("two.rs", TWO_EVALUATORS);
-    let mut command = directory.command(&["config", "two.rs"]);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
-    let entries = support::finish(command.spawn().unwrap()).exits(0).stdout;
+    let entries = directory.evaluator(&["config", "two.rs"]).exits(0).stdout;
     assert!(entries.contains("  # Always.\n  - name: always\n"), "{entries}");
     directory.file("c.yaml", entries);
     let ran = run(&directory, &["-o", "json"]).exits(1);

@@ -85,6 +85,7 @@ fn evaluator(directory: &Directory, is_elsewhere: bool, args: &[&str]) -> Ran {
     command
         .envs(VARIABLES)
         .env("HOME", directory.join("home"))
+        .env_remove("EVALUATOR_CACHE_DIR")
         .env("EVALUATOR_PYTHON", directory.join("venv/bin/python"))
         .env("TMPDIR", directory.join("tmp"));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());

@@ -5,7 +5,7 @@
 mod guard;
 mod shims;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use crate::support::{self, Directory, TWO_EVALUATORS, has, trace};
 
@@ -170,9 +170,7 @@ fn an_evaluator_that_cannot_be_exported_is_a_usage_error() {
     let ran = directory.evaluator(&["export", "--for", "unknown", "notes.txt"]).exits(2);
     ran.reports_nothing().says("agentevals, agentv, adk, agenta, promptfoo");
     directory.file("broken.rs", "fn main() {\n    let score: f64 = \"high\";\n}\n");
-    let mut command = directory.command(&["export", "--for", "adk", "broken.rs"]);
-    cached(&mut command);
-    let ran = support::finish(command.spawn().unwrap()).exits(3);
+    let ran = directory.evaluator(&["export", "--for", "adk", "broken.rs"]).exits(3);
     ran.reports_nothing().says("broken.rs does not compile: 1 error");
 }
 
@@ -183,9 +181,8 @@ fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
     }
     let directory = Directory::new();
     directory.file("two.rs", TWO_EVALUATORS);
-    let mut command = directory.command(&["export", "--for", "agentevals", "two.rs", "-o", "out"]);
-    cached(&mut command);
-    let ran = support::finish(command.spawn().unwrap()).exits(0);
+    let args = ["export", "--for", "agentevals", "two.rs", "-o", "out"];
+    let ran = directory.evaluator(&args).exits(0);
     assert!(!ran.stderr.contains("does not name the contract"), "{}", ran.stderr);
     for (name, score) in [("always", "1.0"), ("never", "0.0")] {
         assert!(ran.stdout.contains(&format!("wrote out/{name}.py\n")), "{}", ran.stdout);
@@ -196,11 +193,6 @@ fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
         let answer: serde_json::Value = answer.json();
         assert_eq!(answer["score"].to_string(), score);
     }
-}
-
-/// With builds that all tests share, so that the SDK is compiled once.
-fn cached(command: &mut std::process::Command) {
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
 }
 
 #[test]

@@ -167,10 +167,7 @@ fn warm_workers_are_resumed_like_any_other_evaluator() {
         let (one, fifteen) = (trace("a01_otlp_basic_parts"), trace("i14_fifteen_traces"));
         let args =
             [&["-v", "run", &one, &fifteen, "-c", "c.yaml", "-o", "json"][..], more].concat();
-        // Builds are shared with other tests, so that the SDK is compiled once.
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators");
-        let mut command = directory.command(&args);
-        finish(command.env("RUN", number).env("EVALUATOR_CACHE_DIR", cache).spawn().unwrap())
+        finish(directory.command(&args).env("RUN", number).spawn().unwrap())
     };
     let whole = run("whole", &[]);
     assert_eq!(starts(&directory, "whole"), ["2"; 16], "it streams: {}", whole.stderr);

@@ -137,6 +137,8 @@ pub(crate) fn command(directory: &Path, args: &[&str]) -> Command {
         .args(args)
         .current_dir(directory)
         .env_remove("EVALUATOR_PYTHON")
+        // All tests share their builds, so that the SDK is compiled once.
+        .env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"))
         // Nothing listens there: tests stay on this machine.
         .env("AGENTEVALS_EVALUATOR_BASE_URL", "http://127.0.0.1:9")
         .env("AGENTEVALS_EVALUATOR_API_URL", "http://127.0.0.1:9")

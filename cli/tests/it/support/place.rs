@@ -47,6 +47,7 @@ impl Place {
             "AGENTEVALS_EVALUATOR_DIR",
             "AGENTEVALS_GITHUB_TOKEN",
             "GITHUB_TOKEN",
+            "EVALUATOR_CACHE_DIR",
             "XDG_CACHE_HOME",
             "SSL_CERT_FILE",
         ] {
