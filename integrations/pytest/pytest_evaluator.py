@@ -4,6 +4,7 @@ The run of `eval_config.yaml` (.yml, .json) is started once per session, and eac
 evaluator. The fixture `evaluate` tries an evaluator on turns of a test, and `load` reads a saved run for data frames.
 """
 
+import collections
 import contextlib
 import csv
 import glob
@@ -73,8 +74,10 @@ class Evaluation(pytest.Item):
     def __init__(self, *, row, run, **more):
         super().__init__(**more)
         self.row, self.run, self.place = row, run, f"{row['trace_file']} (trace {row['trace_id']})"
-        keys = ("score", "threshold", "error_type", "trace_id")
-        self.user_properties += [(key, row[key]) for key in keys if row[key] not in (None, "")]
+        self.user_properties += [(key, row[key]) for key in ("score", "threshold", "error_type", "trace_id") if row[key] not in (None, "")]
+
+    def reportinfo(self):
+        return self.path, None, self.name  # the headline of its report
 
     def setup(self):
         outcome, reason = self.row["outcome"], self.row["reason"]
@@ -97,6 +100,8 @@ class Whole(pytest.Item):
         super().__init__(**more)
         self.run = run
 
+    reportinfo = Evaluation.reportinfo
+
     def setup(self):
         if self.run.exit_code not in (0, 1, 4) and not (self.run.exit_code == 3 and self.run.has("error")):
             pytest.fail(self.run.said, pytrace=False)
@@ -106,11 +111,8 @@ class Whole(pytest.Item):
             pytest.fail(self.run.said, pytrace=False)
 
 
-class Run:
+class Run(collections.namedtuple("Run", "rows exit_code said")):
     """Rows of a run, with its exit code and what it said."""
-
-    def __init__(self, rows, exit_code, said):
-        self.rows, self.exit_code, self.said = rows, exit_code, said
 
     def has(self, outcome):
         return any(row["outcome"] == outcome for row in self.rows)
@@ -163,8 +165,7 @@ def start(config, path):
         if not found:
             raise RunError(f"{path.parent} has no {pattern}; the setting `evaluator_traces` names trace files and directories")
         traces += [os.path.relpath(each, path.parent) for each in found]
-    command = [config.getini("evaluator_command"), "run", *traces, "-c", path.name]
-    return execute(command + config.getini("evaluator_args"), path.parent)
+    return execute([config.getini("evaluator_command"), "run", *traces, "-c", path.name, *config.getini("evaluator_args")], path.parent)
 
 
 def execute(command, directory=None):
@@ -180,8 +181,7 @@ def execute(command, directory=None):
             raise RunError(f"{command[0]} cannot be started: {error}; see `evaluator_command`") from None
         if ended.returncode == 2 or not report.exists():
             raise RunError(ended.stderr.strip() or f"{command[0]} ended with exit code {ended.returncode}")
-        rows = read(report.read_text(encoding="utf-8"))
-    return {"rows": rows, "exit_code": ended.returncode, "said": ended.stderr.strip()}
+        return {"rows": read(report.read_text(encoding="utf-8")), "exit_code": ended.returncode, "said": ended.stderr.strip()}
 
 
 def read(text):

@@ -38,7 +38,8 @@ def suite(pytester):
 def test_errors_are_errors_and_failures_failures(suite):
     ran = suite.runpytest("-rA")
     ran.assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
-    ran.stdout.fnmatch_lines(["*traces/one.json (trace *)*", "*KeyError*", "*below the threshold 0.5: rude*"])
+    ran.stdout.fnmatch_lines(["*ERROR at setup of *::broken*", "*traces/one.json (trace *)*", "*KeyError*"])
+    ran.stdout.fnmatch_lines(["_* *::bad _*", "*below the threshold 0.5: rude*"])
     ran.stdout.fnmatch_lines(["PASSED eval_config.json::*::good", "PASSED eval_config.json::run"])
     assert suite.path.joinpath("started").read_text() == "x"
 

@@ -274,6 +274,35 @@ const STRANDS_CASE: &str = "class EvaluationData:
 ";
 
 /// A directory with an interpreter that has the libraries; `None` without Python.
+/// A judge with levels of its own.
+const PYDANTIC_SOURCE: &str = r#"from dataclasses import dataclass
+
+
+class EvaluatorContext:
+    def __init__(self, **values):
+        pass
+
+
+class Evaluator:
+    pass
+
+
+@dataclass
+class GEval(Evaluator):
+    criteria: str
+    score_range: tuple[int, int] = (1, 5)
+
+    def evaluate_sync(self, context):
+        return 2
+"#;
+
+const PYDANTIC_SPANS: &str = "class SpanNode:\n    pass\n\n\nclass SpanTree:\n    def add_spans(self, spans):\n        pass\n";
+
+/// A judge that gives one of its choices.
+const OPENEVALS_SOURCE: &str = "def create_llm_as_judge(*, prompt: str, choices: list[float]):
+    return lambda **kwargs: {'score': choices[1]}
+";
+
 fn with_libraries() -> Option<Directory> {
     with_packages(
         &[
@@ -289,12 +318,18 @@ fn with_libraries() -> Option<Directory> {
             ("strands_evals/__init__.py", ""),
             ("strands_evals/evaluators.py", STRANDS_SOURCE),
             ("strands_evals/types/evaluation.py", STRANDS_CASE),
+            ("pydantic_evals/evaluators.py", PYDANTIC_SOURCE),
+            ("pydantic_evals/otel/span_tree.py", PYDANTIC_SPANS),
+            ("openevals/__init__.py", OPENEVALS_SOURCE),
         ],
         &[
             ("ragas", "0.4.3"),
             ("arize-phoenix-evals", "3.9.4"),
             ("opik", "2.2.122"),
             ("strands-agents-evals", "1.7.0"),
+            ("pydantic-evals", "2.62.0"),
+            ("openevals", "0.2.2"),
+            ("openai", "3.57.0"),
         ],
     )
 }
@@ -303,6 +338,13 @@ const RAGAS_METRICS: &str = "ragas.metrics.collections";
 const PHOENIX_METRICS: &str = "phoenix.evals.metrics";
 const OPIK_METRICS: &str = "opik.evaluation.metrics";
 const STRANDS_METRICS: &str = "strands_evals.evaluators";
+const PYDANTIC_GEVAL: (&str, &str) = ("pydantic_evals.evaluators", "GEval");
+const OPENEVALS_JUDGE: (&str, &str) = ("openevals", "create_llm_as_judge");
+
+/// The arguments of a judge, which asks nothing here.
+fn judge(arguments: &str) -> String {
+    format!(", args: {{{arguments}}}, models: {{m: 'fake:replies'}}")
+}
 
 fn metric(name: &str, (module, class): (&str, &str), more: &str) -> String {
     let package = match module.split('.').next() {
@@ -319,6 +361,13 @@ fn metrics_score_from_0_to_1_where_1_is_best() {
     let Some(directory) = with_libraries() else { return };
     let three_levels = ", args: {rubrics: {score1_description: bad, score2_description: fair, \
                         score3_description: good}}";
+    directory.file("replies", "");
+    let levels = [
+        judge("criteria: good"),
+        judge("criteria: good, score_range: [0, 4]"),
+        judge("prompt: good, choices: [1, 2, 3]"),
+        judge("prompt: good, choices: [0.25, 0.5]"),
+    ];
     let cases = [
         ("ragas_exact", (RAGAS_METRICS, "ExactMatch"), "", 0.5),
         // Of a scale from 1 to 5.
@@ -354,6 +403,11 @@ fn metrics_score_from_0_to_1_where_1_is_best() {
         ("opik_whole", (OPIK_METRICS, "ConversationDegenerationMetric"), "", 0.5),
         ("strands_golden", (STRANDS_METRICS, "Equals"), "", 0.75),
         ("strands_given", (STRANDS_METRICS, "Equals"), ", args: {value: There.}", 0.75),
+        // Levels from 1 to 5, of which 2 is given.
+        ("pydantic_levels", PYDANTIC_GEVAL, &levels[0], 0.25),
+        ("pydantic_range", PYDANTIC_GEVAL, &levels[1], 0.5),
+        ("openevals_choices", OPENEVALS_JUDGE, &levels[2], 0.5),
+        ("openevals_shares", OPENEVALS_JUDGE, &levels[3], 0.5),
     ];
     let entries: String =
         cases.iter().map(|(name, target, more, _)| metric(name, *target, more)).collect();
@@ -448,14 +502,20 @@ fn what_traces_do_not_have_is_refused() {
         ),
         ((STRANDS_METRICS, "Equal"), "did you mean `Equals`?"),
     ];
+    directory.file("replies", "");
+    let one_level = metric("level", OPENEVALS_JUDGE, &judge("prompt: good, choices: [2, 2]"));
     let entry = |(index, (target, _)): (usize, &((&str, &str), &str))| {
         metric(&format!("x{index}"), *target, "")
     };
     let entries: String = refused.iter().enumerate().map(entry).collect();
-    let ran = evaluate(&directory, &(entries + &unnumbered)).exits(2);
+    let ran = evaluate(&directory, &(entries + &unnumbered + &one_level)).exits(2);
     let checked = run(&directory, &["check", "c.yaml"]).exits(2);
-    let message = "the keys of `rubrics` of `ragas.metrics.collections:Rubrics` have to be";
-    assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    for message in [
+        "the keys of `rubrics` of `ragas.metrics.collections:Rubrics` have to be",
+        "`choices` of `openevals:create_llm_as_judge` have to be two scores or more",
+    ] {
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    }
     for (target, message) in refused {
         let is_named =
             |text: &str| text.lines().any(|line| line.contains(target.1) && line.contains(message));

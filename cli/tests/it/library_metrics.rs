@@ -34,6 +34,13 @@ class Works(Scorer):
         return Score(0.25)
 
 
+class Exact(Scorer):
+    def _run_eval_sync(self, output, **kwargs):
+        from decimal import Decimal
+
+        return Score(Decimal("0.125"))
+
+
 class Compares(Scorer):
     def _run_eval_sync(self, output, expected=None, **kwargs):
         return Score(float(output == expected))
@@ -108,6 +115,16 @@ const RAGAS: &str = "from .score import Score, Scorer
 class Recall(Scorer):
     def _run_eval_sync(self, output, context=None, **kwargs):
         return Score(float(context == ['{\"temp\": 21, \"sky\": \"sunny\"}']))
+
+
+class Faithfulness(Scorer):
+    def _run_eval_sync(self, output, expected=None, context=None, **kwargs):
+        return Score(float(expected is None and len(context) == 1))
+
+
+class Similarity(Scorer):
+    def _run_eval_sync(self, output, expected=None, **kwargs):
+        return Score(float(output == expected))
 ";
 
 /// A library that starts a thread when it is imported.
@@ -262,16 +279,17 @@ fn a_metric_scores_every_turn() {
         + &entry(
             "weighs",
             "metric: 'autoevals:Weighs', args: {weight: 0.75, mode: multiply}, threshold: 0.8",
-        );
+        )
+        + &metric("Exact");
     let ran = evaluate(&directory, &entries).exits(1);
     assert_eq!(
         ran.evaluations(0),
-        ["works FAILED", "compares PASSED", "skips NOT_EVALUATED", "weighs FAILED"]
+        ["works FAILED", "compares PASSED", "skips NOT_EVALUATED", "weighs FAILED", "exact FAILED"]
     );
     let json = ran.json();
     let metrics = &json["traces"][0]["metrics"];
-    let scores: Vec<_> = [0, 1, 3].map(|index| metrics[index]["score"].as_f64()).into();
-    assert_eq!(scores, [Some(0.25), Some(0.5), Some(0.75)]);
+    let scores: Vec<_> = [0, 1, 3, 4].map(|index| metrics[index]["score"].as_f64()).into();
+    assert_eq!(scores, [Some(0.25), Some(0.5), Some(0.75), Some(0.125)]);
     assert_eq!(metrics[1]["per_invocation_scores"], json!([1.0, 0.0]));
 }
 
@@ -342,6 +360,19 @@ fn retrieved_texts_are_results_of_the_named_tools() {
     let message =
         "needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`";
     assert!(ran.stderr.contains(message), "{}", ran.stderr);
+}
+
+#[test]
+fn a_metric_of_retrieval_needs_only_the_parts_that_it_reads() {
+    let Some(directory) = with_libraries() else { return };
+    let similar = entry("similar", "metric: 'autoevals.ragas:Similarity', threshold: 0.5");
+    assert_eq!(evaluate(&directory, &similar).exits(0).evaluations(0), ["similar PASSED"]);
+    let faithful =
+        entry("faithful", "metric: 'autoevals.ragas:Faithfulness', retrieval: [get_weather]");
+    directory.file("c.yaml", format!("evaluators:\n{faithful}"));
+    let trace = trace("a01_otlp_basic_parts");
+    let ran = run(&directory, &["run", &trace, "-c", "c.yaml", "-o", "json"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["faithful PASSED"]);
 }
 
 #[test]

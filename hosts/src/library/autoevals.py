@@ -56,7 +56,8 @@ def load(name, target, arguments):
     rendered = {key: value for key, value in arguments.items() if key in in_prompt}
     accepted = in_prompt or inspect.signature(target._run_eval_sync).parameters
     compares = "expected" in accepted and target.__name__ not in WITHOUT_GOLDEN
-    asks, is_rag = asks_model(target, arguments), target.__module__ == "autoevals.ragas"
+    asks = asks_model(target, arguments)
+    is_rag = target.__module__ == "autoevals.ragas" and "context" in inspect.signature(target._run_eval_sync).parameters
     needs = ["answer"] + ["golden answer"] * compares + ["retrieved"] * is_rag
     reads = {"NumericDiff": number, **dict.fromkeys(OF_LISTS, listed_in)}
     read = reads.get(target.__name__, lambda text, noun: text)
@@ -83,7 +84,7 @@ def load(name, target, arguments):
 
 
 #: Scorers that accept an expected answer and do not read it.
-WITHOUT_GOLDEN = ("ValidJSON", "Moderation")
+WITHOUT_GOLDEN = ("ValidJSON", "Moderation", "ContextRelevancy", "Faithfulness", "AnswerRelevancy")
 
 
 def listed_in(text, noun):

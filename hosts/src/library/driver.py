@@ -13,6 +13,7 @@ returns a `Metric`. They raise `Mistake` for an entry that no conversation can b
 
 import atexit
 import collections.abc
+import decimal
 import difflib
 import enum
 import inspect
@@ -129,7 +130,7 @@ class Metric:
             raise Broken("the metric gave no score" + (": %s" % reason if reason else ""))
         if isinstance(score, bool) or type(score).__name__ in ("bool_", "bool"):
             score = float(score)
-        elif not isinstance(score, numbers.Real):
+        elif not isinstance(score, (numbers.Real, decimal.Decimal)):
             raise Broken("the metric gave %s, which is not a number" % shown(score))
         score = float(score)
         if math.isnan(score):
@@ -260,6 +261,18 @@ def made(name, make):
     except Exception as problem:
         traceback.print_exc()
         raise Mistake("`%s` refuses its arguments: %s: %s" % (name, type(problem).__name__, problem))
+
+
+#: What asks models, by its kind, its model, and the address and the token of the models.
+KEPT = {}
+
+
+def kept(kind, model, make):
+    """Returns what asks a model, which is the same for all conversations: to make its clients takes longer than a replayed answer."""
+    key = (kind, model, os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY"))
+    if key not in KEPT:
+        KEPT[key] = make()
+    return KEPT[key]
 
 
 def loaded(config, examines=False):

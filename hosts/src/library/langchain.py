@@ -31,8 +31,10 @@ def load(name, target, arguments):
     known = parameters(target)
     prompt = arguments.get("prompt", known["prompt"].default if "prompt" in known else None)
     compares = not (target.__name__.endswith("_as_judge") and isinstance(prompt, str) and "reference_outputs" not in prompt)
+    low, high = limits(name, arguments)
     if "trajectory" in target.__name__:
-        return Metric(lambda conversation: outcome(trajectories(evaluator, conversation, compares)), ["golden turns"] * compares, whole=True)
+        measure = lambda conversation: outcome(trajectories(evaluator, conversation, compares))
+        return Metric(measure, ["golden turns"] * compares, True, low, high)
     is_json = "json" in target.__name__
 
     def measure(turn):
@@ -41,7 +43,17 @@ def load(name, target, arguments):
             outputs, reference = as_json(outputs, "answer"), as_json(reference, "golden answer")
         return outcome(evaluator(inputs=turn.user, outputs=outputs, reference_outputs=reference))
 
-    return Metric(measure, ["answer"] + ["golden answer"] * compares)
+    return Metric(measure, ["answer"] + ["golden answer"] * compares, low=low, high=high)
+
+
+def limits(name, arguments):
+    """Returns the lowest and the highest score: those of `choices` if one of them is not from 0 to 1."""
+    low, high = min(arguments.get("choices") or [0]), max(arguments.get("choices") or [1])
+    if 0 <= low and high <= 1:
+        return 0, 1
+    if low == high:
+        raise Mistake("`choices` of `%s` have to be two scores or more" % name)
+    return low, high
 
 
 def as_json(text, noun):

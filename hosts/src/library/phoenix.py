@@ -92,7 +92,8 @@ def with_model(settings):
         return settings
     from phoenix.evals import LLM
 
-    return {**settings, "llm": LLM(provider="openai", model=settings["llm"])}
+    model = settings["llm"]
+    return {**settings, "llm": kept("llm", model, lambda: LLM(provider="openai", model=model))}
 
 
 def with_scores(key, value):

@@ -47,7 +47,9 @@ def load(name, target, arguments):
         make = lambda calls: evaluator
     compares = kind == "EqualsExpected" or bool(arguments.get("include_expected_output"))
     needs = ["golden answer"] * compares + ["golden calls"] * takes_golden + ["answer"] * (kind not in OF_CALLS)
-    return Metric(lambda turn: outcome(make(turn.golden.calls if takes_golden else []).evaluate_sync(context(turn))), needs)
+    low, high = arguments.get("score_range") or getattr(target, "score_range", (0, 1))
+    measure = lambda turn: outcome(make(turn.golden.calls if takes_golden else []).evaluate_sync(context(turn)))
+    return Metric(measure, needs, low=low, high=high)
 
 
 def outcome(result):

@@ -83,17 +83,26 @@ def limits(name, metric, given):
 def with_models(arguments):
     """Replaces names of models by what asks them."""
     replaced = dict(arguments)
-    if isinstance(replaced.get("llm"), str):
-        from openai import AsyncOpenAI
-        from ragas.llms import llm_factory
-
-        replaced["llm"] = llm_factory(replaced["llm"], client=AsyncOpenAI())
-    if isinstance(replaced.get("embeddings"), str):
-        from openai import AsyncOpenAI
-        from ragas.embeddings.base import embedding_factory
-
-        replaced["embeddings"] = embedding_factory("openai", model=replaced["embeddings"], client=AsyncOpenAI(), interface="modern")
+    makers = {"llm": language_model, "embeddings": embedding_model}
+    for kind, make in makers.items():
+        model = arguments.get(kind)
+        if isinstance(model, str):
+            replaced[kind] = kept(kind, model, lambda: make(model))
     return replaced
+
+
+def language_model(model):
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    return llm_factory(model, client=AsyncOpenAI())
+
+
+def embedding_model(model):
+    from openai import AsyncOpenAI
+    from ragas.embeddings.base import embedding_factory
+
+    return embedding_factory("openai", model=model, client=AsyncOpenAI(), interface="modern")
 
 
 LOOPS = []
