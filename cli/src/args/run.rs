@@ -140,7 +140,7 @@ pub(crate) struct RunArgs {
     pub(crate) save_run: Option<PathBuf>,
     /// Evaluate only the I-th of N shares of the conversations, and save them for `evaluator report`, which is given all shares.
     /// Nothing is reported or decided before. Each share reads all traces
-    #[arg(long, value_name = "I/N", requires = "save_run", conflicts_with_all = ["output", "output_file", "emit_otel", "fail_fast", "until_decided", "baseline"])]
+    #[arg(long, value_name = "I/N", requires = "save_run", conflicts_with_all = ["output", "output_file", "emit_otel", "fail_fast", "until_decided", "baseline", "update_baseline"])]
     pub(crate) shard: Option<Shard>,
     /// Keep the transcripts of these conversations in the run file: of all, of those with an evaluation that failed or broke, or
     /// of none; known secrets are replaced, and of attachments only images of at most 250 KB are kept (default: failed with -o html, else none)

@@ -231,6 +231,8 @@ fn what_looks_like_the_report_of_a_share_is_refused_before_anything_is_written()
         (&["--shard", "4/3", "--save-run", "p.evalrun"], "there is no shard 4 of 3"),
         (&["--shard", "1/0", "--save-run", "p.evalrun"], "expected I/N"),
         (&["--shard", "x", "--save-run", "p.evalrun"], "expected I/N"),
+        (&["--shard", "+1/3", "--save-run", "p.evalrun"], "expected I/N"),
+        (&["--shard", "1/+3", "--save-run", "p.evalrun"], "expected I/N"),
         (&shard, "--save-run <FILE>"),
         (&[&shard[..], &saved, &["-o", "json=o"]].concat(), "'--output"),
         (
@@ -241,6 +243,7 @@ fn what_looks_like_the_report_of_a_share_is_refused_before_anything_is_written()
         (&[&shard[..], &saved, &["--fail-fast"]].concat(), "'--fail-fast'"),
         (&[&shard[..], &saved, &["--until-decided"]].concat(), "'--until-decided'"),
         (&[&shard[..], &saved, &["--baseline", "b.evalrun"]].concat(), "'--baseline"),
+        (&[&shard[..], &saved, &["--update-baseline"]].concat(), "'--update-baseline'"),
         (&[&shard[..], &saved, &["-c", "f.yaml"]].concat(), "the key `fail_fast`"),
         (&[&shard[..], &saved, &["-c", "b.yaml"]].concat(), "the key `baseline`"),
     ] {

@@ -62,7 +62,12 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+        // `parse` takes a sign, too.
+        let digits = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = |text: &str| {
+            let number = Some(text).filter(digits)?.parse::<u64>().ok()?;
+            (number > 0).then_some(number)
+        };
         let parsed =
             text.split_once('/').and_then(|(shard, of)| Some((number(shard)?, number(of)?)));
         let (number, of) = parsed.ok_or("expected I/N, e.g. 2/8 for the second of eight shards")?;
