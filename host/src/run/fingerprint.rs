@@ -364,7 +364,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
         },
         "inherit_env": env.inherit,
         "env": digest_of(&variables),
-        "cwd": cwd.as_ref().map(|cwd| project.relative(cwd)),
+        "cwd": cwd.as_ref().map(|cwd| project.relative(&paths::absolute(cwd))),
         "isolation": *isolation == Isolation::Auto,
         "fetched": fetched,
     });

@@ -92,6 +92,7 @@ fn config(order: &mut impl Iterator<Item = Index>) -> String {
         "type: code",
         "path: ./check.sh",
         "threshold: 0.25",
+        "cwd: .",
         "config: {a: 1, b: 2}",
     ];
     let own = shuffled(own, order).join(", ");
