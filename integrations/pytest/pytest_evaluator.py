@@ -59,12 +59,12 @@ class Suite(pytest.File):
             run = once(self.config, self.path)
         except RunError as error:
             raise self.CollectError(str(error)) from None
-        seen = {}
+        seen = collections.Counter()
         for row in run.rows:
             name = f"{row['conversation'] or row['trace_id']}::{row['evaluator']}"
-            seen[name] = seen.get(name, 0) + 1  # recordings of one case
+            seen[name] += 1  # recordings of one case
             name += f"#{seen[name]}" if seen[name] > 1 else ""
-            yield Evaluation.from_parent(self, name=name, row=row, run=run)
+            yield Evaluation.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", row=row, run=run)  # a text, as `--lf` reads it
         yield Whole.from_parent(self, name="run", run=run)
 
 

@@ -47,6 +47,8 @@ def test_errors_are_errors_and_failures_failures(suite):
 def test_tests_are_selected_and_stopped(suite):
     suite.runpytest("-k", "good").assert_outcomes(passed=1, deselected=4)
     suite.runpytest("-x").assert_outcomes(passed=1, failed=1)
+    suite.runpytest().assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
+    suite.runpytest("--lf").assert_outcomes(failed=1, errors=1)
     suite.runpytest("--no-evaluations").assert_outcomes()
 
 
