@@ -45,7 +45,8 @@ impl Inspection {
         errors.append(&mut index.errors);
         let (conversations, grouped_by) =
             Conversations::new(index, conventions.clone(), group_by, false, Attributes::default());
-        Self { recordings: conversations.into(), grouped_by, errors, warning }
+        let recordings = Recordings::without_cases(conversations);
+        Self { recordings, grouped_by, errors, warning }
     }
 
     /// Returns the parts of all files that cannot be used.

@@ -25,13 +25,12 @@ pub struct Recordings {
     strict_matching: bool,
 }
 
-impl From<Conversations> for Recordings {
-    fn from(conversations: Conversations) -> Self {
+impl Recordings {
+    /// Returns conversations without golden cases.
+    pub(super) fn without_cases(conversations: Conversations) -> Self {
         Self { conversations, eval_set: None, strict_matching: false }
     }
-}
 
-impl Recordings {
     /// Returns the number of conversations.
     #[must_use]
     pub fn len(&self) -> usize {
