@@ -103,7 +103,7 @@ fn build(
     package: &Path,
     probes: &[&Probe],
 ) -> BTreeMap<String, Vec<Value>> {
-    let read = [world.tools(), world.python_prefix()];
+    let read = [&[world.tools()], &*world.python_prefixes].concat();
     let entry = json!({
         "name": "package", "type": "code", "path": package, "executor": "sandbox",
         "sandbox": {"level": level.name(), "read": read},

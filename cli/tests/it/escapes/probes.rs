@@ -98,8 +98,8 @@ impl Way {
         });
         if let Some(level) = level {
             // What the programs that start others do not name; set-uid programs have to be visible, to be tried.
-            let read =
-                [world.tools(), world.probe(probe).parent().unwrap().into(), world.python_prefix()];
+            let mut read = vec![world.tools(), world.probe(probe).parent().unwrap().into()];
+            read.extend_from_slice(&world.python_prefixes);
             entry["executor"] = "sandbox".into();
             entry["sandbox"] = json!({"level": level.name(), "read": read});
             // So that attacks are tried with a proxy and without.

@@ -92,16 +92,20 @@ pub(super) fn skip(what: &str) {
     eprintln!("SKIPPED: {what}");
 }
 
-/// Returns an interpreter that the user can start, without shims.
-fn python(user: User) -> Option<PathBuf> {
+/// Returns an interpreter that the user can start, without shims, and the directories of its environment and installation.
+fn python(user: User) -> Option<(PathBuf, Vec<PathBuf>)> {
     ["python3", "/usr/bin/python3"].into_iter().find_map(|name| {
-        let code = "import ctypes, sys; print(sys.executable)";
+        let code =
+            "import ctypes, sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')";
         let asked = user.command(name).args(["-c", code]).current_dir("/").output().ok()?;
-        let executable = PathBuf::from(String::from_utf8(asked.stdout).ok()?.trim());
+        let text = String::from_utf8(asked.stdout).ok()?;
+        let mut lines = text.lines().map(PathBuf::from);
+        let (executable, mut prefixes) = (lines.next()?, lines.collect::<Vec<_>>());
+        prefixes.dedup();
         // The test may be able to find one that the user cannot start.
         let started =
             user.command(&executable).args(["-c", code]).current_dir("/").output().ok()?;
-        started.status.success().then_some(executable)
+        started.status.success().then_some((executable, prefixes))
     })
 }
 
@@ -113,6 +117,8 @@ pub(super) struct World {
     directory: Directory,
     decoys: Child,
     python: PathBuf,
+    /// Directories of the environment and of the installation of Python.
+    pub(super) python_prefixes: Vec<PathBuf>,
     marker: String,
 }
 
@@ -126,7 +132,8 @@ impl Drop for World {
 
 impl World {
     pub(super) fn start(user: User) -> Self {
-        let (directory, python) = (Directory::new(), python(user).unwrap());
+        let directory = Directory::new();
+        let (python, python_prefixes) = python(user).unwrap();
         let name = directory.path().file_name().unwrap().to_str().unwrap();
         let marker = format!("{MARKER}{}-", name.replace('.', ""));
         copy(&probes::directory(), &directory.join("probes"), &marker);
@@ -152,7 +159,7 @@ impl World {
         BufReader::new(decoys.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let mut config: Map<String, Value> = serde_json::from_str(&line).unwrap();
         config.insert("marker".to_owned(), format!("{marker}daemon").into());
-        Self { user, config, directory, decoys, python, marker }
+        Self { user, config, directory, decoys, python, python_prefixes, marker }
     }
 
     /// Root of the decoys.
@@ -220,11 +227,6 @@ impl World {
 
     pub(super) fn forked(&self) -> PathBuf {
         self.directory.join("forked.py")
-    }
-
-    /// Directory of the installation of Python.
-    pub(super) fn python_prefix(&self) -> PathBuf {
-        self.python.parent().unwrap().parent().unwrap().to_owned()
     }
 
     /// Writes a file, and returns its path.
