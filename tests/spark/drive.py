@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyspark
@@ -23,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 MODULE = HERE.parent.parent / "integrations" / "spark" / "evaluator_spark.py"
 HOME = os.path.dirname(pyspark.__file__)
 MASTER = "spark://127.0.0.1:17077"
-LINES, PARTITIONS = 48, 6
+LINES, PARTITIONS = 24, 4
 # Seconds until something has to have happened.
 PATIENCE = 120
 BEGAN = time.monotonic()
@@ -102,24 +103,25 @@ class Cluster:
             raise
 
     def start(self):
-        self.spawn("Master", "--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080", ready="elected leader")
+        _, log = self.spawn("Master", "--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080")
+        wait("the master", lambda: "elected leader" in log.read_text(errors="replace"))
         # Two names of one machine: Spark puts no second copy of a task on the same host.
         self.workers = [self.worker("127.0.0.1"), self.worker("localhost")]
 
-    def spawn(self, role, *args, ready):
+    def spawn(self, role, *args):
         log = DIRECTORY / f"{role}-{len(self.started)}.log"
         with open(log, "wb") as out:
             command = [f"{HOME}/bin/spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}", *args]
             process = subprocess.Popen(command, stdout=out, stderr=out, cwd=DIRECTORY)
         self.started.append(process)
-        wait(f"{role}: {ready}", lambda: ready in log.read_text(errors="replace"))
-        return process
+        return process, log
 
     def worker(self, host):
         self.number += 1
         work = DIRECTORY / f"work-{self.number}"
         args = ["--host", host, "--cores", "1", "--memory", "1g", "--work-dir", str(work)]
-        return self.spawn("Worker", *args, "--webui-port", str(18080 + self.number), MASTER, ready="Successfully registered")
+        # Jobs wait for it.
+        return self.spawn("Worker", *args, "--webui-port", str(18080 + self.number), MASTER)[0]
 
     def stop(self):
         for process in reversed(self.started):
@@ -181,7 +183,11 @@ def session(builder):
         "spark.speculation.interval": "200ms",
         "spark.speculation.quantile": "0.5",
         "spark.speculation.minTaskRuntime": "2s",
-        "spark.sql.shuffle.partitions": "6",
+        # Data as small as this needs neither plans that adapt nor compiled ones.
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -202,40 +208,19 @@ def scenarios(spark, cluster, expected):
     rows = [row for part in sorted(parts.glob("part-*")) for row in part.read_text().rstrip("\n").split("\n")]
     check("no fault", rows)
     report(parts)
-    check("data frame", [row.value for row in evaluate_df(spark.createDataFrame([(text,) for text in TEXTS], "line string"), "line", COMMAND).collect()])
-    check("empty partitions", evaluate(context.parallelize(TEXTS[:3], 6), COMMAND).collect(), dict(list(expected.items())[:3]))
-    skewed = lines.map(lambda text: (0 if len(text) % 5 else 1, text)).partitionBy(4).values()
-    check("skew", evaluate(skewed, COMMAND).collect())
-    # `PATH` is missing, too, so that there is no interpreter.
-    bare = DIRECTORY / "bare.yaml"
-    bare.write_text("".join(line for line in open(DIRECTORY / "eval_config.yaml") if ".py" not in line))
-    piped = context.parallelize(TEXTS, 2).pipe(" ".join([*COMMAND[:3], str(bare), *COMMAND[4:]]), env={}, checkCode=True)
-    compiled = {trace: {name: it[name] for name in it if name != "grounded_numbers"} for trace, it in expected.items()}
-    check("empty environment", piped.collect(), compiled)
     shuffled = [(json.dumps(part),) for spans in SPANS for part in spans]
     random.Random(1).shuffle(shuffled)
-    spans = lines_of_spans(spark.createDataFrame(shuffled, "span string").repartition(5), "span")
+    spans = lines_of_spans(spark.createDataFrame(shuffled, "span string"), "span")
     check("spans in random order", [row.value for row in evaluate_df(spans, "value", COMMAND).collect()])
-    early(lines, evaluate)
-    if cluster:
-        # One process unpacks archives elsewhere.
-        bundled(context, check)
-        faults(cluster, lines, evaluate, check)
-
-
-def faults(cluster, lines, evaluate, check):
-    """What breaks in a cluster."""
+    if not cluster:
+        return
+    # Two of the partitions are empty.
+    skewed = lines.map(lambda text: (0 if len(text) % 5 else 1, text)).partitionBy(4).values()
+    check("skew and empty partitions", evaluate(skewed, COMMAND).collect())
+    early(lines.coalesce(1), evaluate)
+    bundled(context, check)
     check("stuck task", evaluate(lines, stuck()).collect())
-    killed("executor", lambda: processes("CoarseGrainedExecutorBackend")[:1], lines, evaluate, check)
-
-    def worker():
-        victim = cluster.workers[1]
-        executors = [pid for pid in processes("CoarseGrainedExecutorBackend", "--hostname", "localhost")]
-        cluster.workers[1] = cluster.worker("localhost")
-        # The script of the worker has replaced itself by Java.
-        return [victim.pid, *executors]
-
-    killed("worker", worker, lines, evaluate, check)
+    check("killed worker, and the executor of another", killed(cluster, lines, evaluate))
 
 
 def report(parts):
@@ -288,33 +273,25 @@ def early(lines, evaluate):
     raise AssertionError("a filter that ends early was not noticed")
 
 
-def killed(what, victims, lines, evaluate, check):
-    """Kills processes of the cluster while filters are running."""
-    import threading
-
+def killed(cluster, lines, evaluate):
+    """Kills a worker with its executor, and the executor of the other worker, while filters are running. Returns the rows."""
     asked = DIRECTORY / "asked"
-    for file in asked.iterdir():
-        file.unlink()
-    rows, failed = [], []
 
-    def work():
+    def kill():
         try:
-            rows.extend(evaluate(lines, waiting()).collect())
-        except BaseException as error:
-            failed.append(error)
+            wait("the first filters", lambda: list(asked.iterdir()))
+            victim, cluster.workers[1] = cluster.workers[1], cluster.worker("localhost")
+            # The script of the worker has replaced itself by Java.
+            for pid in [*processes("CoarseGrainedExecutorBackend"), victim.pid]:
+                os.kill(pid, signal.SIGKILL)
+        finally:
+            (asked / "go").touch()
 
-    job = threading.Thread(target=work)
-    job.start()
-    wait("the first filters", lambda: list(asked.iterdir()))
-    for pid in victims():
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    (asked / "go").touch()
-    job.join()
-    assert not failed, failed
-    check(f"killed {what}", rows)
+    with ThreadPoolExecutor() as pool:
+        killing = pool.submit(kill)
+        rows = evaluate(lines, waiting()).collect()
+        killing.result()
+    return rows
 
 
 if __name__ == "__main__":

@@ -504,7 +504,10 @@ fn what_was_paid_for_is_not_paid_for_again_by_tasks_of_one_machine() {
     let [second, third] = [lines(6..=9), lines(10..=12)].map(|input| start(&input));
     let (second, third) = (finish(second).exits(0), finish(third).exits(0));
     assert_eq!((asked(), answered()), (lost + 3 + 7, 12));
-    for (file, part) in [("1.evalrun", first), ("2.evalrun", second), ("3.evalrun", third)] {
+    // A task that runs again has the same results, which it does not pay for.
+    let again = pipe(&directory, &options, &lines(1..=5)).exits(0);
+    let parts = [first, second, third, again];
+    for (file, part) in ["1.evalrun", "2.evalrun", "3.evalrun", "again.evalrun"].iter().zip(parts) {
         directory.file(file, part.stdout);
     }
     let report =
@@ -512,6 +515,9 @@ fn what_was_paid_for_is_not_paid_for_again_by_tasks_of_one_machine() {
     report(&["1.evalrun", "2.evalrun", "3.evalrun", "--expect", "12"])
         .exits(0)
         .says("judges: 12 calls (16 % replayed)");
+    report(&["1.evalrun", "again.evalrun", "--expect", "5"])
+        .exits(0)
+        .says("5 conversations were there several times with the same results");
     directory.file("all.jsonl", lines(1..=12));
     for shard in ["1/2", "2/2"] {
         let file = format!("shard-{}.evalrun", &shard[..1]);

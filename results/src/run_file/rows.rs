@@ -8,6 +8,8 @@ use std::{
     io,
 };
 
+use evaluator_json::{Object, Value};
+
 use crate::{CANCELLED, ConversationReport, EvaluationReport, NOT_RUN};
 
 /// A conversation in a file. There may be millions.
@@ -174,19 +176,32 @@ fn gives_way(one: ConversationReport, other: ConversationReport) -> bool {
 
 /// The text of an evaluation without its duration.
 fn evaluated(evaluation: &EvaluationReport) -> String {
-    let evaluation = EvaluationReport { duration: None, ..evaluation.clone() };
+    let mut evaluation = evaluation.clone();
+    without_duration(&mut evaluation);
     serde_json::to_string(&evaluation).unwrap_or_else(|error| error.to_string())
 }
 
 /// The text of a conversation without what may differ between two evaluations of it on different machines.
 fn same(mut conversation: ConversationReport) -> String {
-    fn without_duration(evaluation: &mut EvaluationReport) {
-        evaluation.duration = None;
-        evaluation.repeats.iter_mut().for_each(without_duration);
-    }
     conversation.trace_file = None;
     conversation.evaluations.iter_mut().for_each(without_duration);
     serde_json::to_string(&conversation).unwrap_or_else(|error| error.to_string())
+}
+
+fn without_duration(evaluation: &mut EvaluationReport) {
+    evaluation.duration = None;
+    evaluation.details.iter_mut().for_each(without_origin);
+    evaluation.repeats.iter_mut().for_each(without_duration);
+}
+
+/// Removes how long replies of models took, and how many came from a cassette.
+fn without_origin(details: &mut Object) {
+    if details.contains_key("replayed") {
+        details.retain(|key, _| !matches!(key.as_str(), "replayed" | "duration_ms"));
+    }
+    if let Some(Value::Object(judge)) = details.get_mut("judge") {
+        without_origin(judge);
+    }
 }
 
 #[cfg(test)]
