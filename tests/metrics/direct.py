@@ -47,6 +47,12 @@ def autoevals(name, args, document):
         more = lambda turn: {"input": turn["user_content"], "context": contexts(turn)}
         call = lambda turn, golden: scorer(turn["final_response"], golden["final_response"], **more(turn)).score
         return per_turn(document, lambda turn, golden: call(turn, golden) if contexts(turn) else None)
+    if name in ("Possible", "Faithfulness"):
+        scorer = getattr(autoevals, name)(**args)
+        is_rag = name == "Faithfulness"
+        more = lambda turn: {"input": turn["user_content"], **({"context": contexts(turn)} if is_rag else {})}
+        call = lambda turn: None if is_rag and not contexts(turn) else scorer(turn["final_response"], **more(turn)).score
+        return [call(turn) for turn in document["invocations"]]
     scorer = getattr(autoevals, name)(**{key: value for key, value in args.items() if key != "schema"})
     if name == "ValidJSON":
         answers = [turn["final_response"] for turn in document["invocations"]]
@@ -60,6 +66,10 @@ def openevals(name, args, document):
         from openevals import create_llm_as_judge
 
         judge = create_llm_as_judge(**args)
+        if "choices" in args:
+            # The levels go from 1 to 3.
+            both = lambda turn, golden: {"outputs": turn["final_response"], "reference_outputs": golden["final_response"]}
+            return per_turn(document, lambda turn, golden: (judge(**both(turn, golden))["score"] - 1) / 2)
         call = lambda turn: judge(inputs=turn["user_content"], outputs=turn["final_response"])
         return [float(call(turn)["score"]) for turn in document["invocations"]]
     if name == "create_trajectory_llm_as_judge":
@@ -235,7 +245,10 @@ def pydantic_evals(name, args, document):
             metrics={},
         )
         result = getattr(pydantic_evals.evaluators, name)(**own).evaluate_sync(context)
-        scores.append(float(getattr(result, "value", result)))
+        result = result["LLMJudge"] if name == "LLMJudge" else result
+        value = float(getattr(result, "value", result))
+        # The levels go from 0 to 10.
+        scores.append(value / 10 if name == "GEval" else value)
     return scores
 
 
@@ -258,6 +271,8 @@ def opik(name, args, document):
         # A high number is a bad answer.
         call = lambda turn: metric.score(input=turn["user_content"], output=turn["final_response"]).value
         return [1.0 - call(turn) for turn in document["invocations"]]
+    if name in ("Usefulness", "AnswerRelevance"):
+        return [metric.score(input=turn["user_content"], output=turn["final_response"]).value for turn in document["invocations"]]
     if name in ("Equals", "LevenshteinRatio"):
         score = lambda turn, golden: metric.score(output=turn["final_response"], reference=golden["final_response"]).value
         return per_turn(document, score)
@@ -278,6 +293,10 @@ def phoenix(name, args, document):
         if name == "FaithfulnessEvaluator":
             texts = lambda turn: {"input": turn["user_content"], "output": turn["final_response"], "context": "\n\n".join(contexts(turn))}
             return [score(evaluator, texts(turn)) if contexts(turn) else None for turn in document["invocations"]]
+        if name in ("ConcisenessEvaluator", "ToxicityEvaluator"):
+            texts = lambda turn: {"input": turn["user_content"], "output": turn["final_response"], "text": turn["final_response"]}
+            values = [score(evaluator, texts(turn)) for turn in document["invocations"]]
+            return [1.0 - value if evaluator.direction == "minimize" else value for value in values]
         # The conversation is a text, whose form is not that of the library.
         value = score(evaluator, {"conversation": conversation(document)})
         # A high number is a bad conversation, where the evaluator says so.
@@ -351,8 +370,8 @@ def strands_evals(name, args, document):
 
         args = {**args, "model": OpenAIModel(model_id=args["model"])}
     evaluator = getattr(strands_evals.evaluators, name)(**args)
-    if name in ("ToolSelectionAccuracyEvaluator", "RefusalEvaluator"):
-        return of_session(evaluator, document, name.startswith("Tool"))
+    if name in ("ToolSelectionAccuracyEvaluator", "RefusalEvaluator", "HelpfulnessEvaluator", "GoalSuccessRateEvaluator"):
+        return of_session(evaluator, document, name.startswith(("Tool", "Goal")))
 
     def score(turn, golden):
         case = EvaluationData(
