@@ -515,7 +515,7 @@ fn damaged_and_other_files_are_refused_with_what_was_expected() {
         (&whole.as_bytes()[..whole.len() / 2], "it is not JSON: "),
         (b"{\"traces\": []}", "it has neither `evalId` and `results` (promptfoo)"),
         (b"PK\x03\x04...", "`inspect log convert --to json` turns into JSON"),
-        (b"\xff\xfe{}", "it is not text"),
+        (b"{\"\xff\"}", "it is not text"),
     ] {
         directory.file("other", content);
         for arguments in [&["compare", "other", "other"][..], &["report", "other"]] {
