@@ -8,10 +8,11 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Instant,
 };
 
+use serde::de::IgnoredAny;
 use tokio::sync::Notify;
 
 use crate::{
@@ -41,7 +42,7 @@ pub(crate) enum Refused {
     Full,
     /// The error of the system.
     #[error("spans cannot be written: {0}")]
-    Unwritten(io::Error),
+    Unwritten(String),
 }
 
 /// Conversations, and a signal that there are further ones.
@@ -53,7 +54,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Conversations> {
-        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.conversations)
     }
 }
 
@@ -64,6 +65,10 @@ pub(crate) struct TraceFile {
     file: File,
     /// End of the last line.
     end: Mutex<u64>,
+    /// End of what is on the disk.
+    synced: Mutex<u64>,
+    /// The error after which that is not known. The system tells it once, to one of those who wait.
+    failure: OnceLock<String>,
 }
 
 impl TraceFile {
@@ -99,7 +104,8 @@ impl TraceFile {
         let (end, cut) = restore(&mut file, path, &mut conversations, read)?;
         let (conversations, changed) = (Mutex::new(conversations), Notify::new());
         let shared = Arc::new(Shared { conversations, changed });
-        Ok((Self { shared, file, end: Mutex::new(end) }, cut))
+        let (end, synced) = (Mutex::new(end), Mutex::new(end));
+        Ok((Self { shared, file, end, synced, failure: OnceLock::new() }, cut))
     }
 
     /// Writes lines, all or none, and returns when they are on the disk.
@@ -107,19 +113,36 @@ impl TraceFile {
         let traces = lines.iter().map(|line| line.trace).collect();
         let text: Vec<u8> =
             lines.iter().flat_map(|line| [&line.text, &b"\n"[..]].concat()).collect();
-        self.append_text(lines, &traces, &text)?;
-        // The disk takes those of concurrent requests together.
-        self.file.sync_data().map_err(Refused::Unwritten)
+        let end = self.append_text(lines, &traces, &text)?;
+        let mut synced = lock(&self.synced);
+        if *synced >= end {
+            return Ok(());
+        }
+        self.check()?;
+        // With those of all requests that wait.
+        let written = *lock(&self.end);
+        if let Err(error) = self.file.sync_data() {
+            self.failure.get_or_init(|| format!("{error}; start the receiver again"));
+        }
+        self.check()?;
+        *synced = written;
+        Ok(())
     }
 
+    fn check(&self) -> Result<(), Refused> {
+        self.failure.get().map_or(Ok(()), |error| Err(Refused::Unwritten(error.clone())))
+    }
+
+    /// Writes lines, and returns where they end.
     fn append_text(
         &self,
         lines: &[Line],
         traces: &HashSet<TraceId>,
         text: &[u8],
-    ) -> Result<(), Refused> {
+    ) -> Result<u64, Refused> {
+        self.check()?;
         let now = Instant::now();
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         let has_room = self.shared.lock().has_room(traces, now);
         if !has_room {
             // Some may be finished for the next attempt.
@@ -131,7 +154,7 @@ impl TraceFile {
         let written = file.set_len(*end).and_then(|()| file.seek(SeekFrom::Start(*end)));
         if let Err(error) = written.and_then(|_| file.write_all(text)) {
             let _ = file.set_len(*end);
-            return Err(Refused::Unwritten(error));
+            return Err(Refused::Unwritten(error.to_string()));
         }
         let mut conversations = self.shared.lock();
         for line in lines {
@@ -140,8 +163,12 @@ impl TraceFile {
             *end += length as u64 + 1;
         }
         self.shared.changed.notify_one();
-        Ok(())
+        Ok(*end)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How each line begins, without white space.
@@ -167,7 +194,7 @@ fn restore(
                 let piece = Piece { start, length: line.len() - usize::from(is_whole) };
                 read.iter().for_each(|line| conversations.add(line, piece, now));
             }
-            Err(_) if !is_whole && is_beginning(text) => {
+            Err(_) if !is_whole && is_beginning(text) && !is_json(text) => {
                 file.set_len(start).map_err(system)?;
                 return Ok((start, line.len() as u64));
             }
@@ -191,6 +218,10 @@ fn restore(
 fn is_beginning(text: &[u8]) -> bool {
     let text = text.iter().filter(|byte| !byte.is_ascii_whitespace());
     text.zip(BEGINNING).all(|(byte, expected)| byte == expected)
+}
+
+fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
 /// Returns the text of some pieces of a file, a line each.
@@ -286,6 +317,28 @@ mod tests {
             drop(file);
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{ONE}\n"));
         }
+    }
+
+    #[test]
+    fn a_whole_document_that_is_refused_stays_also_without_a_line_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.jsonl");
+        let document = r#"{"resourceSpans": [{}]}"#;
+        fs::write(&path, document).unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.ends_with("line 1, is not OTLP: no id; name another file"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), document);
+    }
+
+    #[test]
+    fn nothing_is_accepted_once_it_is_not_known_what_is_on_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.jsonl");
+        let (file, _) = open(&path).unwrap();
+        assert_eq!(append(&file, &[ONE]), Ok(()));
+        file.failure.set("it broke".to_owned()).unwrap();
+        assert_eq!(append(&file, &[TWO]), Err("spans cannot be written: it broke".to_owned()));
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{ONE}\n"));
     }
 
     #[test]

@@ -21,6 +21,8 @@ const TRACE_ID: usize = 16;
 const SPAN_ID: usize = 16;
 /// Reason for rejecting a span.
 const IDS: &str = "a trace id has 32 hexadecimal digits, a span id 16, and neither is zero";
+/// Another one.
+const CROWDED: &str = "the spans of a request are too large, with their resource for each trace; send fewer at a time";
 
 static FORMATS: LazyLock<TraceFormats> = LazyLock::new(TraceFormats::default);
 
@@ -28,7 +30,7 @@ static FORMATS: LazyLock<TraceFormats> = LazyLock::new(TraceFormats::default);
 pub(crate) type TraceId = [u8; TRACE_ID];
 
 /// A line of the trace file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) trace: TraceId,
     /// Whether a span has no parent. Spans are sent when they have ended.
@@ -50,43 +52,52 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Sorts the spans of a request by trace. Those that a run could not read are rejected.
+    /// Sorts the spans of a request by trace. Those that a run could not read are rejected, and so are those for which `room`,
+    /// a number of bytes, is not enough: each line repeats the resource.
     ///
     /// # Errors
     ///
     /// A document cannot be written.
-    pub(crate) fn of(resources: &[OfResource]) -> Result<Self, String> {
+    pub(crate) fn of(resources: &[OfResource], mut room: usize) -> Result<Self, String> {
         let mut all = Self::default();
+        let none = Members::default();
         for resource in resources {
             for scope in &resource.scopes {
-                let mut traces = IndexMap::<TraceId, (Line, Vec<&RawValue>)>::new();
-                let document =
-                    |spans: &[&RawValue]| document(&resource.members, &scope.members, spans);
+                let mut traces = IndexMap::<TraceId, (bool, Vec<&RawValue>)>::new();
                 for span in &scope.spans {
                     let read = span
                         .as_deref()
                         .map_err(|error| format!("the span cannot be decoded: {error}"));
-                    match read.and_then(|span| Ok((span, identify(&document(&[span])?)?))) {
-                        Ok((span, (trace, is_root, session))) => {
-                            let new = || (Line { trace, ..Line::default() }, Vec::new());
-                            let (line, spans) = traces.entry(trace).or_insert_with(new);
-                            line.has_root |= is_root;
-                            line.session = line.session.take().into_iter().chain(session).min();
+                    // Without its resource, which all spans share and which may be large.
+                    let alone = |span| identify(&document(&none, &none, &[span])?);
+                    match read.and_then(|span| Ok((span, alone(span)?))) {
+                        Ok((span, (trace, is_root, _))) => {
+                            let (has_root, spans) = traces.entry(trace).or_default();
+                            *has_root |= is_root;
                             spans.push(span);
                         }
-                        Err(reason) => {
-                            all.rejected += 1;
-                            all.reason.get_or_insert(reason);
-                        }
+                        Err(reason) => all.reject(1, reason),
                     }
                 }
-                for (mut line, spans) in traces.into_values() {
-                    line.text = document(&spans)?.into_bytes();
-                    all.lines.push(line);
+                for (trace, (has_root, spans)) in traces {
+                    let text = document(&resource.members, &scope.members, &spans)?;
+                    match identify(&text) {
+                        Ok(_) if text.len() > room => all.reject(spans.len(), CROWDED.to_owned()),
+                        Ok((_, _, session)) => {
+                            room -= text.len();
+                            all.lines.push(Line { trace, has_root, text: text.into(), session });
+                        }
+                        Err(reason) => all.reject(spans.len(), reason),
+                    }
                 }
             }
         }
         Ok(all)
+    }
+
+    fn reject(&mut self, spans: usize, reason: String) {
+        self.rejected += spans;
+        self.reason.get_or_insert(reason);
     }
 }
 
@@ -141,7 +152,7 @@ mod tests {
     use crate::otlp::{from_json, from_protobuf, hex};
 
     fn try_lines(request: &Value) -> Result<Lines, String> {
-        Lines::of(&from_json(request.to_string().as_bytes())?)
+        Lines::of(&from_json(request.to_string().as_bytes())?, usize::MAX)
     }
 
     fn lines(request: &Value) -> (Vec<(String, bool, Value)>, usize) {
@@ -268,7 +279,8 @@ mod tests {
         let members = json!({"unknown": [18446744073709551616_u128.to_string(), "a\nb"], "status": null, "attributes": null});
         let request = one_span(&members);
         let pretty = serde_json::to_string_pretty(&request).unwrap();
-        let Lines { lines, .. } = Lines::of(&from_json(pretty.as_bytes()).unwrap()).unwrap();
+        let Lines { lines, .. } =
+            Lines::of(&from_json(pretty.as_bytes()).unwrap(), usize::MAX).unwrap();
         assert!(!lines[0].text.contains(&b'\n'));
         assert_eq!(serde_json::from_slice::<Value>(&lines[0].text).unwrap(), request);
         assert_eq!(lines[0].session, None);
@@ -295,7 +307,7 @@ mod tests {
                 r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#,
                 spans.join(",")
             );
-            Lines::of(&from_json(text.as_bytes()).unwrap()).unwrap()
+            Lines::of(&from_json(text.as_bytes()).unwrap(), usize::MAX).unwrap()
         };
         let found = request(&[deep(1, 20), deep(2, 10_000), deep(3, 0)]);
         assert_eq!((found.lines.len(), found.rejected), (1, 1));
@@ -337,7 +349,7 @@ mod tests {
         let spans =
             [span(1, &field(1, b"text")), span(2, &deep), span(3, &field(1, b"\xff"))].concat();
         let request = field(1, &field(2, &spans));
-        let found = Lines::of(&from_protobuf(&request).unwrap()).unwrap();
+        let found = Lines::of(&from_protobuf(&request).unwrap(), usize::MAX).unwrap();
         assert_eq!((found.lines.len(), found.rejected), (1, 2));
         let text = String::from_utf8(found.lines[0].text.clone()).unwrap();
         assert!(
@@ -345,6 +357,20 @@ mod tests {
             "{text}"
         );
         assert!(found.reason.unwrap().contains("recursion limit"), "{text}");
+    }
+
+    #[test]
+    fn traces_for_whose_resource_there_is_no_room_are_rejected() {
+        let resource =
+            json!({"attributes": [{"key": "large", "value": {"stringValue": "x".repeat(1000)}}]});
+        let spans: Vec<Value> = (1..=5).map(|trace| span(trace, trace, "")).collect();
+        let request =
+            json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]});
+        let resources = from_json(request.to_string().as_bytes()).unwrap();
+        let found = Lines::of(&resources, 3000).unwrap();
+        assert_eq!((found.lines.len(), found.rejected), (2, 3));
+        assert!(found.reason.unwrap().contains("send fewer at a time"));
+        assert_eq!(Lines::of(&resources, usize::MAX).unwrap().lines.len(), 5);
     }
 
     #[test]
@@ -391,7 +417,7 @@ mod tests {
         let scope = [field(1, &scope), field(2, &span.concat()), text(3, "u")].concat();
         let resource = field(1, &attribute(b"r", &[2 << 3, 1]));
         let request = field(1, &[field(1, &resource), field(2, &scope), text(3, "v")].concat());
-        let found = Lines::of(&from_protobuf(&request).unwrap()).unwrap();
+        let found = Lines::of(&from_protobuf(&request).unwrap(), usize::MAX).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&found.lines[0].text).unwrap(), expected);
         assert!(!found.lines[0].has_root);
     }

@@ -68,7 +68,7 @@ impl Receiver {
     /// The file cannot be used.
     pub fn open(path: &Path, rules: Rules) -> Result<Self, FileError> {
         let read: ReadLines = |text| {
-            let read = Lines::of(&otlp::from_json(text)?)?;
+            let read = Lines::of(&otlp::from_json(text)?, usize::MAX)?;
             read.reason.map_or(Ok(read.lines), Err)
         };
         let (file, cut_off) = TraceFile::open(path, Conversations::new(rules), read)?;

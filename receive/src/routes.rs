@@ -14,7 +14,7 @@ use evaluator_serve::{Fault, Settings, admit, read_encoded_body};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use prost::Message;
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::spawn_blocking,
 };
 
@@ -51,8 +51,8 @@ pub(crate) struct App {
     settings: Arc<Settings>,
     pub(crate) on_remark: Box<dyn Fn(Remark) + Send + Sync>,
     /// A permit for each byte of a body that has arrived.
-    room: Semaphore,
-    decoders: Semaphore,
+    room: Arc<Semaphore>,
+    decoders: Arc<Semaphore>,
 }
 
 impl App {
@@ -61,8 +61,8 @@ impl App {
         settings: Arc<Settings>,
         on_remark: Box<dyn Fn(Remark) + Send + Sync>,
     ) -> Self {
-        let room = Semaphore::new(PLACES.saturating_mul(settings.body_limit));
-        Self { file, settings, on_remark, room, decoders: Semaphore::new(PLACES) }
+        let room = Arc::new(Semaphore::new(PLACES.saturating_mul(settings.body_limit)));
+        Self { file, settings, on_remark, room, decoders: Arc::new(Semaphore::new(PLACES)) }
     }
 
     fn note(&self, fault: &Fault) {
@@ -74,23 +74,28 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let settings = Arc::clone(&app.settings);
     Router::new()
         .route("/v1/traces", post(traces))
-        .layer(middleware::from_fn_with_state(settings, admit))
         .fallback(elsewhere)
+        .layer(middleware::from_fn_with_state(settings, admit))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), grpc))
         .with_state(app)
 }
 
-/// Answers requests for other paths, as all those of gRPC are.
-async fn elsewhere(State(app): State<Arc<App>>, request: Request) -> Response {
-    if media_type(request.headers()).starts_with("application/grpc") {
-        app.note(&Fault::new(StatusCode::NOT_IMPLEMENTED, "grpc", GRPC));
-        // A percent sign would start an escape in this header; the message has none.
-        let headers = [
-            (header::CONTENT_TYPE.as_str(), HeaderValue::from_static("application/grpc")),
-            ("grpc-status", UNIMPLEMENTED),
-            ("grpc-message", HeaderValue::from_static(GRPC)),
-        ];
-        return headers.into_response();
+/// Answers clients of gRPC, whatever they call.
+async fn grpc(State(app): State<Arc<App>>, request: Request, next: middleware::Next) -> Response {
+    if !media_type(request.headers()).starts_with("application/grpc") {
+        return next.run(request).await;
     }
+    app.note(&Fault::new(StatusCode::NOT_IMPLEMENTED, "grpc", GRPC));
+    // A percent sign would start an escape in this header; the message has none.
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), HeaderValue::from_static("application/grpc")),
+        ("grpc-status", UNIMPLEMENTED),
+        ("grpc-message", HeaderValue::from_static(GRPC)),
+    ];
+    headers.into_response()
+}
+
+async fn elsewhere(State(app): State<Arc<App>>, request: Request) -> Response {
     let path = request.uri().path();
     let message = match path {
         "/v1/metrics" | "/v1/logs" => format!(
@@ -186,10 +191,11 @@ async fn accept(
     request: Request,
 ) -> Result<Option<(usize, String)>, Fault> {
     let (head, body) = request.into_parts();
-    // It keeps the room of the body until its spans are written.
-    let mut held: Option<SemaphorePermit<'_>> = None;
+    // The room of the body.
+    let mut held: Option<OwnedSemaphorePermit> = None;
     let has_room = |bytes: usize| {
-        let more = u32::try_from(bytes).ok().and_then(|it| app.room.try_acquire_many(it).ok());
+        let room = Arc::clone(&app.room);
+        let more = u32::try_from(bytes).ok().and_then(|it| room.try_acquire_many_owned(it).ok());
         let has_room = more.is_some();
         match (&mut held, more) {
             (Some(held), Some(more)) => held.merge(more),
@@ -203,15 +209,19 @@ async fn accept(
         let message = format!("reading the request failed: {error}");
         Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "panic", message)
     };
-    let _decoder = app.decoders.acquire().await.map_err(|error| failed(&error))?;
-    let app = Arc::clone(app);
+    let decoder =
+        Arc::clone(&app.decoders).acquire_owned().await.map_err(|error| failed(&error))?;
+    let (app, room) = (Arc::clone(app), PLACES.saturating_mul(app.settings.body_limit));
     let writing = spawn_blocking(move || {
+        // Here, since a client that is gone does not end this.
+        let _held = held;
         let body = decompressed(&head.headers, body, app.settings.body_limit)?;
-        let read = format.decode(&body).and_then(|resources| Lines::of(&resources));
+        let read = format.decode(&body).and_then(|resources| Lines::of(&resources, room));
         let Lines { lines, rejected, reason } = read.map_err(|error| {
             let message = format!("the body is not an OTLP request for traces: {error}");
             Fault::new(StatusCode::BAD_REQUEST, "not_otlp", message)
         })?;
+        drop(decoder);
         if !lines.is_empty() {
             app.file.append(&lines).map_err(|refused| {
                 let message = refused.to_string();

@@ -358,7 +358,7 @@ fn what_is_not_accepted_has_its_status_and_is_not_written() {
         ("/", &[JSON], good.as_bytes(), 404, "send spans to /v1/traces"),
         ("/v1/traces", &[JSON, "Origin: http://evil.example"], good.as_bytes(), 403, "web pages"),
         ("/v1/traces", &[JSON, "Host: evil.example"], good.as_bytes(), 403, "--allow-host"),
-        ("/a.Service/Export", &["Content-Type: application/grpc"], b"", 200, ""),
+        ("/v1/traces", &["Content-Type: application/grpc"], b"", 200, ""),
     ] {
         let answer = server.send(path, headers, body).is(status);
         assert!(answer.body.contains(says), "{path} {headers:?}: {}", answer.body);
@@ -441,7 +441,9 @@ fn a_token_is_required_if_there_is_one() {
     command.env("EVALUATOR_RECEIVE_TOKEN", "secret");
     let server = Serving::start_command(command);
     let document = document(&[span(1, 1, None)]);
-    server.send("/v1/traces", &[JSON], document.as_bytes()).is(401);
+    for path in ["/v1/traces", "/v1/metrics", "/"] {
+        server.send(path, &[JSON], document.as_bytes()).is(401);
+    }
     let token = "Authorization: Bearer secret";
     server.send("/v1/traces", &[JSON, token], document.as_bytes()).is(200);
 }
