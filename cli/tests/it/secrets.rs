@@ -105,6 +105,29 @@ fn a_variable_that_is_named_as_the_key_of_a_model_is_a_secret() {
 }
 
 #[test]
+fn a_program_that_answers_instead_of_a_model_sees_no_key_of_another_one() {
+    let directory = Directory::new();
+    directory.script(
+        "model",
+        "cat >/dev/null; env >\"$(dirname \"$0\")/seen\"; echo '{\"text\": \"none\"}'",
+    );
+    directory.script("check", TELLING);
+    let offered = "models: {a: {model: openai/a, api_key_env: KEYBOARD}}";
+    directory.file(
+        "c.yaml",
+        format!(
+            "evaluators:\n- {{name: check, type: code, path: ./check, {offered}}}\n\
+             - {{name: judge, type: llm_judge, criteria: Kind., judge: {{model: 'command:model', samples: 1}}}}\n"
+        ),
+    );
+    let mut command = directory.command(&["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml"]);
+    command.envs(OPEN);
+    finish(command.spawn().unwrap()).exits(3);
+    let seen = directory.read("seen");
+    assert!(seen.contains("MAX_TOKENS=3") && !seen.contains("KEYBOARD="), "{seen}");
+}
+
+#[test]
 fn withheld_variables_are_named_with_v() {
     let ran = run("", &["-v"]).says("withheld from check: ");
     for (name, _) in SECRETS {

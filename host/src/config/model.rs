@@ -1,6 +1,6 @@
 //! Types of a configuration.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{env, path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
 use evaluator_engine::{transcripts::Transcripts, work::MissingTurns};
@@ -18,6 +18,7 @@ use crate::{
     executor::{Containment, Local},
     hosts::library::LibraryMetric,
     json::Object,
+    models::Secret,
     report::{Certificate, Gate, Inconclusive},
     runtime::{Entrypoint, Environment},
     source::{Reference, Wanted},
@@ -106,11 +107,19 @@ pub struct Config {
 impl Config {
     /// Returns the variables of this process. Those that the configuration names as keys of models are secrets.
     pub(crate) fn environment(&self) -> Environment {
+        Environment::inherited().with_secrets(self.key_variables())
+    }
+
+    /// Returns the values of these keys, which no report contains.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        self.key_variables().filter_map(|name| Some(Secret::new(name, &env::var(name).ok()?)))
+    }
+
+    fn key_variables(&self) -> impl Iterator<Item = &str> {
         let judges = self.evaluators.iter().filter_map(EvaluatorConfig::judge);
         let offered = self.evaluators.iter().filter_map(EvaluatorConfig::models);
         let offered = offered.flat_map(|it| it.models.iter().map(|(_, settings)| settings));
-        let settings = judges.chain(offered).chain([&self.judge]);
-        Environment::inherited().with_secrets(settings.flat_map(JudgeSettings::key_variables))
+        judges.chain(offered).chain([&self.judge]).flat_map(JudgeSettings::key_variables)
     }
 }
 

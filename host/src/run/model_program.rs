@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 
 use super::{Runner, fingerprint};
 use crate::{
+    config::Config,
     models::{CommandError, CommandRunner, ProgramIdentity},
     process::{self, Cancellation, CommandSpec, Limits},
     report::run_file::FingerprintParts,
@@ -30,6 +31,7 @@ pub(super) struct ModelPrograms {
     project: Project,
     runtimes: Runtimes,
     cancellation: Cancellation,
+    environment: Environment,
     prepared: Mutex<HashMap<String, Result<Arc<Prepared>, String>>>,
 }
 
@@ -43,11 +45,12 @@ struct Prepared {
 }
 
 impl ModelPrograms {
-    /// `config` is the file of the configuration.
-    pub(super) fn new(runner: &Runner, config: Option<&Path>) -> Self {
+    pub(super) fn new(runner: &Runner, config: &Config) -> Self {
+        let file = config.file.as_deref();
         Self {
-            directory: config.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
-            project: Project::of(config),
+            directory: file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
+            project: Project::of(file),
+            environment: config.environment(),
             runtimes: runner.registries.runtimes.clone(),
             cancellation: runner.cancellation.clone(),
             prepared: Mutex::default(),
@@ -60,7 +63,7 @@ impl ModelPrograms {
         if path.is_file() {
             return Ok(path);
         }
-        let command = Environment::inherited().find_program(Path::new(name));
+        let command = self.environment.find_program(Path::new(name));
         command
             .ok_or_else(|| format!("there is no file {} and no command `{name}`", path.display()))
     }
@@ -77,8 +80,7 @@ impl ModelPrograms {
             let inputs = self.runtimes.inputs(&entrypoint, &launch);
             let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
             let identity = identity(name, &inputs, &launch, &self.project);
-            let inherited = Environment::inherited();
-            let environment = EnvironmentFilter::new(&inherited, Inherit::Open, &[]);
+            let environment = EnvironmentFilter::new(&self.environment, Inherit::Open, &[]);
             let command = environment.give_to(launch.one_shot);
             Ok(Arc::new(Prepared { command, snapshot, identity }))
         });
@@ -163,8 +165,8 @@ mod tests {
         let cap = Limits::default().stdout_cap;
         directory.script("whole", &format!("head -c {cap} /dev/zero"));
         directory.script("more", &format!("head -c {} /dev/zero", cap + 1));
-        let config = directory.path("c.yaml");
-        let programs = Arc::new(ModelPrograms::new(&Runner::default(), Some(&config)));
+        let config = Config { file: Some(directory.path("c.yaml")), ..Config::default() };
+        let programs = Arc::new(ModelPrograms::new(&Runner::default(), &config));
         let run = |name: &'static str| {
             let programs = Arc::clone(&programs);
             let limit = Duration::from_secs(60);

@@ -63,7 +63,7 @@ impl Runner {
         let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         let evaluator = plan.evaluators.into_iter().next();
         let evaluator = evaluator.ok_or("there is no evaluator")?;
-        let prepared = PreparedEvaluator::new(evaluator, &self.execution(), 1);
+        let prepared = PreparedEvaluator::new(evaluator, &self.execution_of(config), 1);
         Ok(Preview {
             header,
             content: prepared.content(&recording),

@@ -7,7 +7,7 @@ use evaluator_engine::{attributes::Attributes, settings::ExecutionSettings};
 use crate::{
     config::{Config, ConfigError},
     judging::Session,
-    models::Waits,
+    models::{Secret, Waits},
     process::Cancellation,
     registries::Registries,
     report::{REPORT_MEMORY, run_file::RunFile},
@@ -74,6 +74,16 @@ impl Runner {
         self.identify || self.run_file.is_some()
     }
 
+    /// Returns the secrets of this process, and those that a configuration names.
+    fn secrets(&self, config: &Config) -> Vec<Secret> {
+        self.environment().secrets.into_iter().chain(config.secrets()).collect()
+    }
+
+    /// Returns the settings of executions of a configuration.
+    pub(super) fn execution_of(&self, config: &Config) -> ExecutionSettings {
+        ExecutionSettings { secrets: self.secrets(config), ..self.execution() }
+    }
+
     /// Returns the settings of executions.
     pub(super) fn execution(&self) -> ExecutionSettings {
         ExecutionSettings {
@@ -88,7 +98,7 @@ impl Runner {
     pub(super) fn attributes(&self, config: &Config) -> Attributes {
         let Config { case_key, cluster, by, .. } = config;
         let (case_key, cluster, by) = (case_key.clone(), cluster.clone(), by.clone());
-        Attributes::new(case_key, cluster, by, self.environment().secrets)
+        Attributes::new(case_key, cluster, by, self.secrets(config))
     }
 
     /// Reads the text of a configuration; `file` is its name in messages. Does not resolve paths.

@@ -41,7 +41,8 @@ impl Runner {
             Problem::new(format!("{name}{}", error.message), place, hint.map(str::to_owned))
         };
         let mut environment = self.environment();
-        environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));
+        environment.secrets.extend(config.secrets());
+        environment.runner = Some(Arc::new(ModelPrograms::new(self, config)));
         let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();

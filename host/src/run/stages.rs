@@ -222,7 +222,7 @@ impl Runner {
         let Plan { evaluators, session, .. } = plan;
         let work = (conversations, stream, &cases);
         let deciding = order.map(|order| (order, &*config.gates));
-        let settings = self.execution();
+        let settings = self.execution_of(config);
         let kept = (
             request.events,
             TranscriptWriter::new(config.transcripts.unwrap_or_default(), &settings.secrets),
@@ -266,7 +266,8 @@ impl Runner {
             Some(input) => {
                 let repeat = config.repeat.unwrap_or(1);
                 let suite = Arc::clone(&input.suite);
-                let suite = suite::planned(suite, plan.evaluators, repeat, &self.execution());
+                let suite =
+                    suite::planned(suite, plan.evaluators, repeat, &self.execution_of(config));
                 Plan { evaluators: vec![suite], ..plan }
             }
             None => plan,
