@@ -58,9 +58,16 @@ fn regularized_beta(a: f64, b: f64, sides: [f64; 2]) -> f64 {
     if x <= 0.0 || rest <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }
+    // Not by a second call of this: rounding may put both sides above their means.
     if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - regularized_beta(b, a, [rest, x]);
+        1.0 - below_mean(b, a, [rest, x])
+    } else {
+        below_mean(a, b, sides)
     }
+}
+
+/// The same on one side of the mean.
+fn below_mean(a: f64, b: f64, [x, rest]: [f64; 2]) -> f64 {
     let (mut fraction, mut above, mut below) = (1.0_f64, 1.0_f64, 0.0_f64);
     for step in 0..MOST_STEPS {
         let before = fraction;

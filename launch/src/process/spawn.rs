@@ -286,8 +286,12 @@ impl ProcessRegistry {
         let start_time = Instant::now();
         loop {
             let last = self.starting.load(Ordering::SeqCst) == 0;
-            // Under the lock no process is unregistered, so none is reaped, and its id is valid.
-            self.leaders().iter().copied().for_each(Leader::kill_group);
+            // Under the lock no process is unregistered, so none is reaped, and its id is valid. Those of forks are valid until
+            // their servers are killed.
+            let mut leaders = self.leaders();
+            leaders.iter().copied().for_each(Leader::kill_group);
+            leaders.retain(|leader| matches!(leader, Leader::Child(_)));
+            drop(leaders);
             if last || start_time.elapsed() > START_LIMIT {
                 return;
             }
