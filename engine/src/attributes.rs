@@ -31,14 +31,14 @@ impl Attributes {
     }
 
     /// Removes the secrets of this machine from the values of a conversation, which are in reports and name its case.
-    pub(super) fn redact(&self, conversation: &mut Conversation) {
+    pub(crate) fn redact(&self, conversation: &mut Conversation) {
         for value in conversation.labels.values_mut().flatten() {
             *value = self.redacted(value);
         }
     }
 
     /// Returns a text without the secrets of this machine.
-    pub(super) fn redacted(&self, text: &str) -> String {
+    pub(crate) fn redacted(&self, text: &str) -> String {
         self.redactor.redact(text)
     }
 

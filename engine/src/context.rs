@@ -177,7 +177,7 @@ impl ExecutionContext {
     }
 
     /// Returns true if each evaluation sets the variable of this name, which has the address or the token of its models.
-    pub(super) fn is_of_models(&self, name: &str) -> bool {
+    pub(crate) fn is_of_models(&self, name: &str) -> bool {
         self.model_variables.contains(&name)
     }
 
@@ -220,7 +220,7 @@ impl ExecutionContext {
     }
 
     /// Returns the limits that the supervisor enforces.
-    pub(super) fn limits(&self, timeout: Duration) -> Limits {
+    pub(crate) fn limits(&self, timeout: Duration) -> Limits {
         Limits { timeout, ..self.limits.clone() }
     }
 
@@ -263,7 +263,7 @@ impl ExecutionContext {
     }
 
     /// Returns a hint for a program of JavaScript that waited for a promise in vain. Some releases of Node.js print nothing then.
-    pub(super) fn promise_hint(&self, verdict: &Verdict, stderr: &str) -> Option<String> {
+    pub(crate) fn promise_hint(&self, verdict: &Verdict, stderr: &str) -> Option<String> {
         let Verdict::Exited { code: UNRESOLVED } = verdict else { return None };
         let is_meant = stderr.contains("unsettled top-level await")
             || is_javascript(&self.shown.source) && stderr.trim().is_empty();
@@ -275,12 +275,12 @@ impl ExecutionContext {
     }
 
     /// Returns a hint for a file that only defines a function which its host would call in another form.
-    pub(super) fn uncalled_hint(&self) -> Option<String> {
+    pub(crate) fn uncalled_hint(&self) -> Option<String> {
         uncalled_function(&self.shown.source)
     }
 
     /// Returns what a program that printed nothing should do.
-    pub(super) fn silence_hint(&self) -> String {
+    pub(crate) fn silence_hint(&self) -> String {
         let source = &self.shown.source;
         let text = self.shown.source_text();
         let has_extension = |wanted: &str| source.extension().is_some_and(|it| it == wanted);
@@ -295,12 +295,12 @@ impl ExecutionContext {
     }
 
     /// Returns true if the program sees all secrets and all variables that its entry names.
-    pub(super) fn provides_everything(&self) -> bool {
+    pub(crate) fn provides_everything(&self) -> bool {
         self.environment.withheld().next().is_none() && self.environment.absent().is_empty()
     }
 
     /// Returns a hint about a variable that the program does not see and that one of its messages names.
-    pub(super) fn variable_hint(&self, texts: &[&str]) -> Option<String> {
+    pub(crate) fn variable_hint(&self, texts: &[&str]) -> Option<String> {
         let named = |name: &String| texts.iter().any(|text| has_word(text, name));
         let withheld = self.environment.withheld().find(named).map(|name| {
             format!("{name} is withheld from evaluators, unless their entry names it under `env`")

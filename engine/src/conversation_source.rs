@@ -72,7 +72,7 @@ pub struct JoinedTraces {
 
 impl JoinedTraces {
     /// Adds them to the report of their conversation.
-    pub(super) fn add_to(self, report: &mut ConversationReport) {
+    pub(crate) fn add_to(self, report: &mut ConversationReport) {
         report.session = Some(self.session);
         report.traces = self.traces;
     }

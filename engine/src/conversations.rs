@@ -117,7 +117,7 @@ impl Conversations {
     }
 
     /// Returns the numbers of the conversations that are evaluated; `None` if all are.
-    pub(super) fn share(&self) -> Option<Vec<usize>> {
+    pub(crate) fn share(&self) -> Option<Vec<usize>> {
         let shard = self.shard?;
         Some((0..self.len()).filter(|number| shard.has(&self.trace_id(*number))).collect())
     }
@@ -137,7 +137,7 @@ impl Conversations {
     }
 
     /// Returns true if an evaluator is asked about a conversation.
-    pub(super) fn asks(&self, number: usize, evaluator: &str) -> bool {
+    pub(crate) fn asks(&self, number: usize, evaluator: &str) -> bool {
         match &self.origin {
             Origin::Source(source) => source.asks(number, evaluator),
             _ => true,
@@ -199,7 +199,7 @@ impl Conversations {
     }
 
     /// Returns the length of the text of a conversation in bytes.
-    pub(super) fn size(&self, number: usize) -> usize {
+    pub(crate) fn size(&self, number: usize) -> usize {
         let number = self.position(number);
         match &self.origin {
             Origin::Traces(traces) => {
@@ -210,7 +210,7 @@ impl Conversations {
     }
 
     /// Returns the places of the conversations that are loaded together, from `first` on. `order` has the numbers of all places.
-    pub(super) fn batch(&self, first: usize, order: Option<&[usize]>) -> Range<usize> {
+    pub(crate) fn batch(&self, first: usize, order: Option<&[usize]>) -> Range<usize> {
         let mut bytes = 0;
         let all = order.map_or(self.len(), <[usize]>::len).min(first + BATCH);
         let end = (first..all).find(|place| {
@@ -278,6 +278,6 @@ pub fn extracted(
 }
 
 /// Returns the text of a trace file's path in reports; `None` for the standard input.
-pub(super) fn shown(file: &Path) -> Option<Arc<str>> {
+pub(crate) fn shown(file: &Path) -> Option<Arc<str>> {
     (file != Path::new("-")).then(|| file.to_string_lossy().into())
 }

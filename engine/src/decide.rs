@@ -42,14 +42,14 @@ impl CaseOrder {
     }
 
     /// Returns the conversations in their order.
-    pub(super) fn conversations(&self) -> Vec<usize> {
+    pub(crate) fn conversations(&self) -> Vec<usize> {
         self.cases.concat()
     }
 }
 
 /// The gates of a run while cases come.
 #[derive(Debug)]
-pub(super) struct Decider {
+pub(crate) struct Decider {
     order: CaseOrder,
     evaluators: Vec<Column>,
     /// Reports of conversations whose cases were not looked at yet.
@@ -87,7 +87,7 @@ impl Column {
 
 impl Decider {
     /// Starts the gates of these evaluators.
-    pub(super) fn new<'n>(
+    pub(crate) fn new<'n>(
         order: CaseOrder,
         evaluators: impl Iterator<Item = &'n str>,
         gates: &[Gate],
@@ -105,17 +105,17 @@ impl Decider {
     }
 
     /// Returns true if the gates of an evaluator are decided, so that it is not asked again.
-    pub(super) fn is_decided(&self, column: usize) -> bool {
+    pub(crate) fn is_decided(&self, column: usize) -> bool {
         self.evaluators[column].is_decided()
     }
 
     /// Returns true if all gates are decided.
-    pub(super) fn are_all_decided(&self) -> bool {
+    pub(crate) fn are_all_decided(&self) -> bool {
         self.evaluators.iter().all(Column::is_decided)
     }
 
     /// Returns the report of an evaluator that is not asked again.
-    pub(super) fn not_run(evaluator: &PreparedEvaluator) -> EvaluationReport {
+    pub(crate) fn not_run(evaluator: &PreparedEvaluator) -> EvaluationReport {
         let mut report = evaluator.report(evaluator.not_started());
         if report.error_type == Some(NOT_RUN) {
             let reason = "was not run, because its gate was decided before";
@@ -126,17 +126,17 @@ impl Decider {
     }
 
     /// Returns the report of a conversation that is not evaluated.
-    pub(super) fn unread(&self, number: usize) -> ConversationReport {
+    pub(crate) fn unread(&self, number: usize) -> ConversationReport {
         self.order.unread[number].clone()
     }
 
     /// Returns the number of conversations that wait.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.held.len()
     }
 
     /// Takes the result of an evaluator; `None` if the conversation cannot be evaluated.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         number: usize,
         column: usize,
@@ -150,18 +150,18 @@ impl Decider {
     }
 
     /// Returns true if an evaluator looked at the case of a conversation.
-    pub(super) fn counts(&self, number: usize) -> bool {
+    pub(crate) fn counts(&self, number: usize) -> bool {
         self.evaluators.iter().any(|it| self.order.places[number] < it.next)
     }
 
     /// Takes the report of a conversation, which waits until its case was looked at.
-    pub(super) fn hold(&mut self, number: usize, report: ConversationReport) {
+    pub(crate) fn hold(&mut self, number: usize, report: ConversationReport) {
         self.held.insert(number, report);
     }
 
     /// Returns the conversations whose cases were looked at, or all if no further case is. `not_run` makes the report of an
     /// evaluator whose gates were decided before.
-    pub(super) fn release(
+    pub(crate) fn release(
         &mut self,
         is_over: bool,
         not_run: impl Fn(usize) -> EvaluationReport,

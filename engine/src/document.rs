@@ -20,7 +20,7 @@ use crate::{
 const IMAGES: usize = 1_000_000;
 
 /// Key that no contract has. An evaluator that does not ignore it breaks with the next version of its contract.
-pub(super) const UNKNOWN_KEY: &str = "unknown_key";
+pub(crate) const UNKNOWN_KEY: &str = "unknown_key";
 
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Turns {
     }
 
     /// The same for people to read: without the values of secrets, and with attachments.
-    pub(super) fn redacted(
+    pub(crate) fn redacted(
         conversation: &Conversation,
         case: Option<&EvalCase>,
         redactor: &Redactor,
@@ -297,14 +297,14 @@ impl Writer<'_> {
 }
 
 /// Returns an object without the values of secrets in its texts, keys and numbers.
-pub(super) fn redacted_object(object: &Object, redactor: &Redactor) -> Object {
+pub(crate) fn redacted_object(object: &Object, redactor: &Redactor) -> Object {
     let members = object.iter();
     members.map(|(key, it)| (redactor.redact(key), redacted(it, redactor))).collect()
 }
 
 /// Returns a value without the values of secrets in its texts, keys and numbers. A number with the digits of a secret becomes a
 /// text.
-pub(super) fn redacted(value: &Value, redactor: &Redactor) -> Value {
+pub(crate) fn redacted(value: &Value, redactor: &Redactor) -> Value {
     match value {
         Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
             let mut number = String::new();
@@ -324,7 +324,7 @@ pub(super) fn redacted(value: &Value, redactor: &Redactor) -> Value {
 
 /// The document of the default contract, for tests of others.
 #[cfg(test)]
-pub(super) fn document_of(
+pub(crate) fn document_of(
     metric_name: &str,
     threshold: f64,
     config: &Object,

@@ -22,7 +22,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the report of the evaluation of a conversation.
-    pub(super) fn report_on(
+    pub(crate) fn report_on(
         &self,
         evaluation: Evaluation,
         recording: &Recording,
@@ -131,7 +131,7 @@ impl PreparedEvaluator {
 
     /// Returns the reason why an evaluation fails regardless of its score. Golden turns that are not recorded have no
     /// score: an agent that stops after its first turn is not as good as that turn.
-    pub(super) fn failure_reason(
+    pub(crate) fn failure_reason(
         &self,
         verdict: &Verdict,
         recording: &Recording,
@@ -147,7 +147,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the error of a program, as a clause that follows its name, with the end of its standard error.
-    pub(super) fn whole_error(&self, evaluation: &Evaluation) -> String {
+    pub(crate) fn whole_error(&self, evaluation: &Evaluation) -> String {
         let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             verdict @ Verdict::Exited { .. } | verdict @ Verdict::Signalled { .. } => {
@@ -292,7 +292,7 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
 }
 
 /// Returns the calls of a program to models, for the report of its evaluation.
-pub(super) fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
+pub(crate) fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
     let mut report = TargetProxyReport::default();
     report.call_count = usage.calls;
     report.max_calls = usage.max_calls;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Source of the conversations of an execution: an index whose conversations are loaded in advance, or a stream.
-pub(super) trait Feed {
+pub(crate) trait Feed {
     /// Returns the number of conversations; `None` if it is not known before the last one.
     fn len(&self) -> Option<usize>;
 
@@ -45,18 +45,18 @@ pub(super) trait Feed {
 
 /// A conversation of a feed.
 #[derive(Debug)]
-pub(super) struct Taken {
-    pub(super) number: usize,
+pub(crate) struct Taken {
+    pub(crate) number: usize,
     /// Length of its text in bytes.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// The session that joins its traces, of a stream.
-    pub(super) session: Option<JoinedTraces>,
-    pub(super) loaded: Loaded,
+    pub(crate) session: Option<JoinedTraces>,
+    pub(crate) loaded: Loaded,
 }
 
 /// Result of loading a conversation.
 #[derive(Debug)]
-pub(super) enum Loaded {
+pub(crate) enum Loaded {
     Conversation(Box<Conversation>),
     /// It could not be read any more.
     Failed(Unread, String),
@@ -66,15 +66,15 @@ pub(super) enum Loaded {
 
 /// A conversation that was not loaded.
 #[derive(Clone, Debug)]
-pub(super) struct Unread {
-    pub(super) number: usize,
-    pub(super) trace_id: Arc<str>,
-    pub(super) trace_file: Option<Arc<str>>,
+pub(crate) struct Unread {
+    pub(crate) number: usize,
+    pub(crate) trace_id: Arc<str>,
+    pub(crate) trace_file: Option<Arc<str>>,
 }
 
 /// The conversations of a stream.
 #[derive(Debug)]
-pub(super) struct StreamFeed {
+pub(crate) struct StreamFeed {
     stream: Box<dyn ConversationStream>,
     /// Whether there is room for another one. While there is not, the stream is not polled.
     is_wanted: bool,
@@ -84,7 +84,7 @@ pub(super) struct StreamFeed {
 }
 
 impl StreamFeed {
-    pub(super) fn new(stream: Box<dyn ConversationStream>) -> Self {
+    pub(crate) fn new(stream: Box<dyn ConversationStream>) -> Self {
         Self { stream, is_wanted: false, is_ended: false, is_given_up: false }
     }
 }

@@ -14,14 +14,14 @@ use crate::{
 
 /// The foreign contract of an entry and the settings that its documents contain.
 #[derive(Clone, Debug)]
-pub(super) struct ForeignAdapter {
+pub(crate) struct ForeignAdapter {
     contract: &'static ForeignContract,
     settings: Settings,
 }
 
 impl ForeignAdapter {
     /// Returns the adapter of an entry; `None` for the default contract.
-    pub(super) fn new(
+    pub(crate) fn new(
         contract: Option<Contract>,
         metric_name: &str,
         threshold: f64,
@@ -32,7 +32,7 @@ impl ForeignAdapter {
     }
 
     /// Returns the document that the host of this contract would write for a conversation, on one line.
-    pub(super) fn document(
+    pub(crate) fn document(
         &self,
         conversation: &Conversation,
         case: Option<&EvalCase>,
@@ -47,7 +47,7 @@ impl ForeignAdapter {
     }
 
     /// Reads the answer of an evaluation. `turns` is the number of turns that were judged.
-    pub(super) fn read(&self, mut evaluation: Evaluation, turns: usize) -> Evaluation {
+    pub(crate) fn read(&self, mut evaluation: Evaluation, turns: usize) -> Evaluation {
         if !matches!(evaluation.verdict, Verdict::Answer(_)) {
             return evaluation;
         }

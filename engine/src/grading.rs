@@ -42,7 +42,7 @@ pub struct GradedEvaluator {
 
 impl GradedEvaluator {
     /// Returns true if the grader compares with expected answers.
-    pub(super) fn compares(&self) -> bool {
+    pub(crate) fn compares(&self) -> bool {
         self.grader.compares()
     }
 
@@ -60,7 +60,7 @@ impl GradedEvaluator {
     }
 
     /// Grades a conversation; `None` if the run has stopped. Each repeat has samples of its own.
-    pub(super) async fn evaluate(
+    pub(crate) async fn evaluate(
         &self,
         (recording, repeat): (&Recording, u32),
         permits: &Permits,

@@ -24,20 +24,20 @@ const PASSED_OVER: [&str; 5] = ["/proc", "/dev", "/sys", "/net", "/misc"];
 
 /// Paths that a contained program sees, and its working directory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// Paths that it sees, each with everything below it.
-    pub(super) paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// File of the program.
-    pub(super) source: PathBuf,
+    pub(crate) source: PathBuf,
     /// Directories in which its entry makes Python look for modules.
-    pub(super) search_path: Vec<PathBuf>,
+    pub(crate) search_path: Vec<PathBuf>,
     /// Working directory.
-    pub(super) cwd: PathBuf,
+    pub(crate) cwd: PathBuf,
 }
 
 impl Shown {
     /// Returns a path that a message in `text` calls missing, although it exists: the program does not see it.
-    pub(super) fn hidden_in(&self, text: &str) -> Option<PathBuf> {
+    pub(crate) fn hidden_in(&self, text: &str) -> Option<PathBuf> {
         let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
         lines.iter().enumerate().find_map(|(at, line)| {
             let line: String = line.chars().take(LINE).collect();
@@ -73,7 +73,7 @@ impl Shown {
     }
 
     /// Returns the text of the file of the program; empty if it is not a source.
-    pub(super) fn source_text(&self) -> String {
+    pub(crate) fn source_text(&self) -> String {
         let text = read_regular(&self.source, LONGEST_SOURCE).unwrap_or_default();
         String::from_utf8(text).unwrap_or_default()
     }

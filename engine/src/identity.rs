@@ -105,7 +105,7 @@ impl Fingerprint {
     /// The key of the evaluation of an input: evaluations with the same key are the same work. `None` if no answer may be used
     /// again.
     #[must_use]
-    pub(super) fn key(&self, input: &Digest) -> Option<Digest> {
+    pub(crate) fn key(&self, input: &Digest) -> Option<Digest> {
         let digester = Digester::new("evaluation")
             .bytes("evaluator", self.digest.as_ref())
             .bytes("input", input.as_ref());
@@ -118,7 +118,7 @@ impl Fingerprint {
 
     /// Returns a file that has changed since the start of the run, by its size, time and inode.
     #[must_use]
-    pub(super) fn changed(&self) -> Option<&Path> {
+    pub(crate) fn changed(&self) -> Option<&Path> {
         let is_same = |path: &Path, stamp: &FileStamp| {
             fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata) == *stamp)
         };

@@ -44,7 +44,7 @@ pub struct JudgedEvaluator {
 
 impl JudgedEvaluator {
     /// Evaluates a conversation. Each repeat has samples of its own.
-    pub(super) async fn evaluate(
+    pub(crate) async fn evaluate(
         &self,
         recording: &Recording,
         repeat: u32,
@@ -106,7 +106,7 @@ impl JudgedEvaluator {
 }
 
 /// Waits until the run is cancelled and calls in flight have had time to end.
-pub(super) async fn given_up(cancellation: &Cancellation) {
+pub(crate) async fn given_up(cancellation: &Cancellation) {
     cancellation.cancelled().await;
     sleep(SHUTDOWN_LIMIT).await;
 }

@@ -23,7 +23,7 @@ use crate::panic;
 /// The conversations of an index in an order, loaded by one thread per processor for the duration of a run.
 ///
 /// The blocking threads of the async runtime are not used: there are more of them, and allocators keep memory for each.
-pub(super) struct Loaders {
+pub(crate) struct Loaders {
     conversations: Arc<Conversations>,
     /// The conversations to load, in order; `None` for all in the order of the index.
     order: Option<Vec<usize>>,
@@ -47,7 +47,7 @@ struct Batch {
 
 impl Loaders {
     /// `order` has the conversations that are loaded; `None` stands for all, in the order of the index.
-    pub(super) fn new(
+    pub(crate) fn new(
         conversations: Arc<Conversations>,
         order: Option<Vec<usize>>,
         is_one_by_one: bool,

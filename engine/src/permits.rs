@@ -21,26 +21,26 @@ impl Permits {
     }
 
     /// Permits this number of evaluations that wait for models.
-    pub(super) fn permit_judged(&self, number: usize) {
+    pub(crate) fn permit_judged(&self, number: usize) {
         self.judged.add_permits(number.min(Semaphore::MAX_PERMITS));
     }
 
     /// Waits for a permit of an evaluation that asks models; `None` if the run has stopped. Permits are given in the order of
     /// the calls.
-    pub(super) async fn take_judged(&self) -> Option<SemaphorePermit<'_>> {
+    pub(crate) async fn take_judged(&self) -> Option<SemaphorePermit<'_>> {
         let permit = self.judged.acquire().await.ok()?;
         (!self.is_closed()).then_some(permit)
     }
 
     /// Waits for a permit; `None` if the run has stopped.
-    pub(super) async fn take(&self) -> Option<SemaphorePermit<'_>> {
+    pub(crate) async fn take(&self) -> Option<SemaphorePermit<'_>> {
         let permit = self.semaphore.acquire().await.ok()?;
         // It may have been acquired just before the semaphore was closed.
         (!self.is_closed()).then_some(permit)
     }
 
     /// Returns the semaphore, for workers. It is closed when the run stops.
-    pub(super) fn shared(&self) -> Arc<Semaphore> {
+    pub(crate) fn shared(&self) -> Arc<Semaphore> {
         Arc::clone(&self.semaphore)
     }
 
@@ -53,7 +53,7 @@ impl Permits {
     }
 
     /// Returns true if a failure or error stops the run.
-    pub(super) fn fails_fast(&self) -> bool {
+    pub(crate) fn fails_fast(&self) -> bool {
         self.fail_fast
     }
 

@@ -164,12 +164,12 @@ impl PreparedEvaluator {
     }
 
     /// Accepts any output, whatever the contract of the entry.
-    pub(super) fn expecting_any_output(self) -> Self {
+    pub(crate) fn expecting_any_output(self) -> Self {
         Self { expected: Expected::Output, ..self }
     }
 
     /// Returns a future for each of its programs that ends the processes of the program.
-    pub(super) fn into_closings(self) -> Vec<Closing> {
+    pub(crate) fn into_closings(self) -> Vec<Closing> {
         match self.evaluator.work {
             Work::Suite(suite) => suite.into_closings(),
             _ => vec![(self.name().to_owned(), Box::pin(self.close()))],
@@ -177,7 +177,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the key of a repeat of the evaluation; `None` if the evaluator has no fingerprint.
-    pub(super) fn key(&self, recording: &Recording, repeat: u32) -> Option<Digest> {
+    pub(crate) fn key(&self, recording: &Recording, repeat: u32) -> Option<Digest> {
         let key = self.key_of_first(recording)?;
         Some(match repeat {
             // An evaluation without repeats has the same.
@@ -222,12 +222,12 @@ impl PreparedEvaluator {
     }
 
     /// Returns its fingerprint at the start of the run.
-    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+    pub(crate) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
     }
 
     /// Returns the reason why evaluations do not share work, if that was decided since the last call.
-    pub(super) fn take_unshared(&self) -> Option<String> {
+    pub(crate) fn take_unshared(&self) -> Option<String> {
         match &self.evaluator.work {
             Work::Suite(suite) => suite.take_unshared(),
             _ => self.shared.as_ref()?.take_reason(),
@@ -235,7 +235,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns what was said and done in a case; `None` if it grades none, or the output is not known.
-    pub(super) fn take_transcript(&self, case: usize) -> Option<CaseTranscript> {
+    pub(crate) fn take_transcript(&self, case: usize) -> Option<CaseTranscript> {
         match &self.evaluator.work {
             Work::Suite(suite) => suite.take_transcript(case),
             _ => None,
@@ -243,7 +243,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the number of retries after a verdict that may be transient.
-    pub(super) fn retries(&self) -> u32 {
+    pub(crate) fn retries(&self) -> u32 {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
             // No other process kills a linked evaluator, and one that has timed out may still be running.
@@ -252,12 +252,12 @@ impl PreparedEvaluator {
     }
 
     /// Waits until the run is cancelled.
-    pub(super) async fn cancelled(&self) {
+    pub(crate) async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 
     /// Returns true if a run with `fail_fast` stops at this verdict.
-    pub(super) fn is_failure(&self, verdict: &Verdict, input: Input<'_>) -> bool {
+    pub(crate) fn is_failure(&self, verdict: &Verdict, input: Input<'_>) -> bool {
         // A program of a suite is part of a case, which counts as one evaluation.
         if matches!((input, self.expected), (Input::Document(..), Expected::Output)) {
             return false;
@@ -278,7 +278,7 @@ impl PreparedEvaluator {
     }
 
     /// Evaluates the input once, as soon as there is a permit.
-    pub(super) async fn evaluate(&self, input: Input<'_>, permits: &Permits) -> Evaluation {
+    pub(crate) async fn evaluate(&self, input: Input<'_>, permits: &Permits) -> Evaluation {
         let evaluation = self.ask(input, permits).await;
         match (&self.foreign, input) {
             (Some(foreign), Input::Recording(recording, _)) => {
@@ -560,7 +560,7 @@ impl PreparedEvaluator {
     }
 
     /// Returns the evaluation of a conversation that was not loaded, because the run was cancelled or has stopped.
-    pub(super) fn not_started(&self) -> Evaluation {
+    pub(crate) fn not_started(&self) -> Evaluation {
         if !self.cancellation.is_cancelled() {
             return not_run();
         }
@@ -573,7 +573,7 @@ impl PreparedEvaluator {
 
     /// Returns the evaluation of a task that panicked: a defect of a metric or of this program, which must not look like an
     /// answer.
-    pub(super) fn lost(&self, how: &str) -> Evaluation {
+    pub(crate) fn lost(&self, how: &str) -> Evaluation {
         let reason = format!("{} {how}", self.name());
         Evaluation::without_process(Verdict::MetricFailed { reason }, Duration::ZERO)
     }
@@ -583,7 +583,7 @@ impl PreparedEvaluator {
     /// # Errors
     ///
     /// [`WorkerFault`] if its answers are unreliable.
-    pub(super) async fn close(self) -> Result<(), WorkerFault> {
+    pub(crate) async fn close(self) -> Result<(), WorkerFault> {
         let grace = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
             _ => SHUTDOWN_LIMIT,

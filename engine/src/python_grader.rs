@@ -29,7 +29,7 @@ pub struct PythonGrader {
 
 impl PythonGrader {
     /// Returns the search path of modules whose changes would not be noticed.
-    pub(super) fn search_path(&self) -> Option<OsString> {
+    pub(crate) fn search_path(&self) -> Option<OsString> {
         self.command.variable("PYTHONPATH").filter(|value| !value.is_empty())
     }
 
@@ -38,7 +38,7 @@ impl PythonGrader {
     /// # Errors
     ///
     /// The source cannot be loaded, or the process did not answer.
-    pub(super) async fn call(
+    pub(crate) async fn call(
         &self,
         name: &str,
         calls: &Calls,

@@ -16,13 +16,13 @@ use crate::{
 /// A conversation with its golden case, and the texts and digests that evaluators share.
 #[derive(Debug)]
 pub struct Recording {
-    pub(super) conversation: Conversation,
+    pub(crate) conversation: Conversation,
     /// Position among the conversations of the traces or the suite.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// The golden case, or the reason why it is missing.
-    pub(super) golden: Result<EvalCase, Unmatched>,
+    pub(crate) golden: Result<EvalCase, Unmatched>,
     /// The case with the scenario of a simulated user, if there is one.
-    pub(super) scenario: Option<EvalCase>,
+    pub(crate) scenario: Option<EvalCase>,
     turns: OnceLock<Turns>,
     metric_digest: OnceLock<Digest>,
 }
@@ -49,33 +49,33 @@ impl Recording {
     }
 
     /// Returns the numbers of recorded and of golden turns.
-    pub(super) fn turn_counts(&self) -> (usize, usize) {
+    pub(crate) fn turn_counts(&self) -> (usize, usize) {
         (self.conversation.turns.len(), self.case().map_or(0, |case| case.turns.len()))
     }
 
     /// Returns the numbers of golden turns that are not recorded and of all golden turns; `None` if none is missing.
-    pub(super) fn missing_turns(&self) -> Option<(usize, usize)> {
+    pub(crate) fn missing_turns(&self) -> Option<(usize, usize)> {
         let (recorded, golden) = self.turn_counts();
         (recorded < golden).then(|| (golden - recorded, golden))
     }
 
     /// Returns the part of the conversation that evaluation events contain.
-    pub(super) fn event_context(&self) -> EventContext {
+    pub(crate) fn event_context(&self) -> EventContext {
         EventContext::new(&self.conversation, self.case())
     }
 
     /// Returns the shared part of documents, which is written at the first call.
-    pub(super) fn turns(&self) -> &Turns {
+    pub(crate) fn turns(&self) -> &Turns {
         self.turns.get_or_init(|| Turns::new(&self.conversation, self.case()))
     }
 
     /// Returns the document for an evaluator of another contract.
-    pub(super) fn foreign_document(&self, foreign: &ForeignAdapter) -> Document {
+    pub(crate) fn foreign_document(&self, foreign: &ForeignAdapter) -> Document {
         foreign.document(&self.conversation, self.case())
     }
 
     /// Returns the digest of everything that metrics read.
-    pub(super) fn metric_digest(&self) -> &Digest {
+    pub(crate) fn metric_digest(&self) -> &Digest {
         self.metric_digest.get_or_init(|| {
             let digester = Digester::new("metric input")
                 .json("turns", &self.conversation.turns)

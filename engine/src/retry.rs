@@ -76,13 +76,13 @@ fn pause(retried: usize) -> Duration {
 }
 
 /// Returns the number of attempts, at least 1.
-pub(super) fn attempts(evaluation: &Evaluation) -> u32 {
+pub(crate) fn attempts(evaluation: &Evaluation) -> u32 {
     u32::try_from(evaluation.earlier_errors.len())
         .map_or(u32::MAX, |earlier| earlier.saturating_add(1))
 }
 
 /// Returns the warning about an answer that needed retries.
-pub(super) fn warning(evaluation: &Evaluation) -> Option<String> {
+pub(crate) fn warning(evaluation: &Evaluation) -> Option<String> {
     let is_answer = matches!(evaluation.verdict, Verdict::Answer(_));
     (is_answer && !evaluation.earlier_errors.is_empty()).then(|| {
         let before = evaluation.earlier_errors.join(", ");
@@ -91,7 +91,7 @@ pub(super) fn warning(evaluation: &Evaluation) -> Option<String> {
 }
 
 /// Returns the error with the number of attempts, if there was more than one.
-pub(super) fn with_attempts(error: String, evaluation: &Evaluation) -> String {
+pub(crate) fn with_attempts(error: String, evaluation: &Evaluation) -> String {
     if evaluation.earlier_errors.is_empty() {
         return error;
     }

@@ -25,7 +25,7 @@ const MAX_DEATHS: u32 = 3;
 
 /// Starts the evaluations of one program faster than from scratch, for as long as that works.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     program: ForkedProgram,
     way: Way,
     /// Reason why processes are started without a fork or compiled code after all, until it is [taken](Self::take_reason).
@@ -56,7 +56,7 @@ enum Server {
 
 impl Shared {
     /// Prepares sharing for a program; `None` if it has none. Nothing is started or written before the first evaluation.
-    pub(super) fn new(program: &ForkedProgram, reuse: &Reuse) -> Option<Self> {
+    pub(crate) fn new(program: &ForkedProgram, reuse: &Reuse) -> Option<Self> {
         let way = match reuse {
             Reuse::None | Reuse::Unavailable { .. } => return None,
             Reuse::Fork(make) => Way::Fork(*make, AsyncMutex::new(Server::Missing { deaths: 0 })),
@@ -66,7 +66,7 @@ impl Shared {
     }
 
     /// Evaluates one document with these variables; `None` if its process has to start from scratch.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         &self,
         input: &[u8],
         variables: &[(String, String)],
@@ -111,7 +111,7 @@ impl Shared {
     }
 
     /// Returns why evaluations start from scratch, if that was decided since the last call.
-    pub(super) fn take_reason(&self) -> Option<String> {
+    pub(crate) fn take_reason(&self) -> Option<String> {
         match &mut *self.reason.lock().unwrap_or_else(PoisonError::into_inner) {
             // Reported once: evaluations that run at the same time find the same reason.
             Some(reason) if !reason.is_empty() => Some(std::mem::take(reason)),
@@ -120,7 +120,7 @@ impl Shared {
     }
 
     /// Ends the server, which may exit by itself within `grace`.
-    pub(super) async fn close(self, grace: Duration) {
+    pub(crate) async fn close(self, grace: Duration) {
         if let Way::Fork(_, state) = self.way
             && let Server::Running { server, .. } = state.into_inner()
             && let Some(server) = Arc::into_inner(server)
@@ -188,7 +188,7 @@ impl Shared {
 }
 
 /// Returns the command with these variables.
-pub(super) fn with_variables<'c>(
+pub(crate) fn with_variables<'c>(
     command: &'c CommandSpec,
     variables: &[(String, String)],
 ) -> Cow<'c, CommandSpec> {

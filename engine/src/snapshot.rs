@@ -29,7 +29,7 @@ impl ProgramSnapshot {
 
     /// Returns the verdict of all further evaluations if one of the files has changed. A deleted file does not count: the
     /// next start of the evaluator reports it.
-    pub(super) fn changed_verdict(&self) -> Option<Verdict> {
+    pub(crate) fn changed_verdict(&self) -> Option<Verdict> {
         let file = self.first(|file, stamp| has_changed(file, stamp) == Some(true))?;
         let reason = format!(
             "{} changed during the run; run again when no program writes to it",

@@ -397,7 +397,7 @@ impl SuiteWork for PreparedSuite {
 }
 
 /// Returns the conversation that stands for a case, with the values of these attributes.
-pub(super) fn conversation(suite: &dyn Suite, case: usize, attributes: &[&str]) -> Conversation {
+pub(crate) fn conversation(suite: &dyn Suite, case: usize, attributes: &[&str]) -> Conversation {
     Conversation {
         trace_id: suite.ids().get(case).cloned().unwrap_or_else(|| Arc::from("")),
         file: suite.file().to_owned(),

@@ -33,7 +33,7 @@ pub struct Target {
     shared: Option<Arc<SharedListener>>,
     offer: Arc<Offer>,
     /// Limits the proxies that are open while documents wait for workers.
-    pub(super) places: Arc<Semaphore>,
+    pub(crate) places: Arc<Semaphore>,
 }
 
 impl Target {
@@ -71,7 +71,7 @@ impl Target {
     /// # Errors
     ///
     /// The system has no port or descriptor left at the moment.
-    pub(super) fn open(&self, repeat: u32) -> io::Result<Access> {
+    pub(crate) fn open(&self, repeat: u32) -> io::Result<Access> {
         let offer = Arc::clone(&self.offer);
         let opened = match &self.shared {
             Some(shared) => shared.open(offer),
@@ -83,30 +83,30 @@ impl Target {
 }
 
 /// Returns the verdict of an evaluation whose proxy cannot be opened.
-pub(super) fn not_opened(error: &io::Error) -> Verdict {
+pub(crate) fn not_opened(error: &io::Error) -> Verdict {
     let reason = format!("its target proxy cannot be opened: {error}");
     Verdict::SpawnFailed { reason, transient: true }
 }
 
 /// The open proxy of an evaluation, which closes when it is dropped.
 #[derive(Debug)]
-pub(super) struct Access {
+pub(crate) struct Access {
     proxy: Proxy,
 }
 
 impl Access {
     /// Returns the variables of a process that evaluates one document.
-    pub(super) fn variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
         self.proxy.variables().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Returns what a process that evaluates several documents is sent with the document.
-    pub(super) fn of_document(&self) -> TargetAccess {
+    pub(crate) fn of_document(&self) -> TargetAccess {
         TargetAccess::new(self.proxy.url(), self.proxy.token())
     }
 
     /// Closes the proxy and returns what was asked.
-    pub(super) fn close(self) -> ProxyUsage {
+    pub(crate) fn close(self) -> ProxyUsage {
         self.proxy.close()
     }
 }

@@ -44,7 +44,7 @@ pub struct CaseTranscript {
 
 impl CaseTranscript {
     /// Returns the conversation that stands for a case with these turns, and the golden case if something was expected.
-    pub(super) fn of_case(self, conversation: &Conversation) -> (Conversation, Option<EvalCase>) {
+    pub(crate) fn of_case(self, conversation: &Conversation) -> (Conversation, Option<EvalCase>) {
         let Self { turns, expected } = self;
         let case =
             (!expected.is_empty()).then(|| EvalCase { turns: expected, ..EvalCase::default() });
@@ -71,7 +71,7 @@ impl TranscriptWriter {
     }
 
     /// Returns the transcript of a conversation, without the secrets of this machine; `None` if it is not kept.
-    pub(super) fn transcript(
+    pub(crate) fn transcript(
         &self,
         report: &ConversationReport,
         conversation: &Conversation,

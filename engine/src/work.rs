@@ -62,7 +62,7 @@ pub struct PlannedEvaluator {
 impl PlannedEvaluator {
     /// Returns true if golden turns that are not recorded fail an evaluation. A program may compare the golden turns of its
     /// document, so it counts as one that does.
-    pub(super) fn requires_all_turns(&self) -> bool {
+    pub(crate) fn requires_all_turns(&self) -> bool {
         let compares = match &self.work {
             Work::Metric { metric, .. } => metric.compares_golden_turns(),
             Work::Judge(judged) => judged.needs_golden,
@@ -144,7 +144,7 @@ impl PlannedEvaluator {
 
 impl Work {
     /// Returns true if it is computed in this process from a recording.
-    pub(super) fn is_metric(&self) -> bool {
+    pub(crate) fn is_metric(&self) -> bool {
         matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_) | Self::Suite(_))
     }
 }
@@ -277,7 +277,7 @@ impl ForkedProgram {
     /// # Errors
     ///
     /// The program cannot be served: the reason.
-    pub(super) fn server(
+    pub(crate) fn server(
         &self,
         make: fn(&CommandSpec) -> Result<ServerCommand, String>,
     ) -> Result<ServerCommand, String> {
@@ -290,7 +290,7 @@ impl ForkedProgram {
 
 impl Program {
     /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
-    pub(super) fn may_stream(&self, description: &Description) -> bool {
+    pub(crate) fn may_stream(&self, description: &Description) -> bool {
         match self.target {
             None => description.streams(),
             Some(_) => description.takes_targets(),
@@ -302,7 +302,7 @@ impl Program {
     /// # Errors
     ///
     /// See [`Target::open`].
-    pub(super) fn open_target(&self, repeat: u32) -> io::Result<Option<Access>> {
+    pub(crate) fn open_target(&self, repeat: u32) -> io::Result<Option<Access>> {
         self.target.as_ref().map(|target| target.open(repeat)).transpose()
     }
 }
