@@ -102,3 +102,15 @@ pub(crate) fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_that_are_both_above_their_means_by_rounding_have_a_value() {
+        let (a, b, x) = (6.858_677_490_285_651, 72.790_203_804_996_51, 0.096_249_665_220_333_43);
+        let value = regularized_beta(a, b, [x, 1.0 - x]);
+        assert!((value - 0.662_973_410_802).abs() < 1e-9, "{value}");
+    }
+}
