@@ -136,7 +136,7 @@ impl File {
 }
 
 fn not_there(path: &Path) -> SourceError {
-    SourceError::NotFound { what: "index".to_owned(), place: path.display().to_string() }
+    SourceError::not_found("index", path.display())
 }
 
 impl EvaluatorSource for File {
@@ -179,11 +179,8 @@ pub(super) struct DirectoryTree {
 impl DirectoryTree {
     /// Resolves links in `root`; links below it are refused.
     pub(super) fn new(root: &Path) -> Result<Self, SourceError> {
-        let root = root.canonicalize().map_err(|_| SourceError::NotFound {
-            what: "directory".to_owned(),
-            place: root.display().to_string(),
-        })?;
-        Ok(Self { root })
+        let missing = |_| SourceError::not_found("directory", root.display());
+        Ok(Self { root: root.canonicalize().map_err(missing)? })
     }
 }
 
@@ -191,10 +188,7 @@ impl Tree for DirectoryTree {
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SourceError> {
         disk::refuse_links(&self.root, path)?;
         let path = self.root.join(path);
-        disk::read(&path, most)?.ok_or_else(|| SourceError::NotFound {
-            what: "file".to_owned(),
-            place: path.display().to_string(),
-        })
+        disk::read(&path, most)?.ok_or_else(|| SourceError::not_found("file", path.display()))
     }
 
     fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError> {
@@ -240,7 +234,7 @@ fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), S
         let path = entry.path();
         let Some(name) = name.to_str() else {
             let reason = format!("the name of {} is not UTF-8", path.display());
-            return Err(SourceError::Unsafe { reason });
+            return Err(SourceError::Failed(reason));
         };
         if kind.is_symlink() {
             return Err(disk::linked(&path));
@@ -255,11 +249,10 @@ fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), S
             found.push(below);
         } else {
             let reason = format!("{} is not a file", path.display());
-            return Err(SourceError::Unsafe { reason });
+            return Err(SourceError::Failed(reason));
         }
         if found.len() > MAX_FILES {
-            let what = directory.display().to_string();
-            return Err(SourceError::TooLarge { what, limit: format!("{MAX_FILES} files") });
+            return Err(SourceError::too_large(directory.display(), format!("{MAX_FILES} files")));
         }
     }
     Ok(())
@@ -333,7 +326,7 @@ mod tests {
         std::os::unix::fs::symlink(directory.path("secret.py"), directory.path("s/a/x.py"))
             .unwrap();
         let tree = DirectoryTree::new(&directory.path("s")).unwrap();
-        assert!(matches!(tree.read("a/x.py", 9), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(tree.read("a/x.py", 9), Err(SourceError::Failed(_))));
         assert!(tree.package(&Reference::parse("a/main.rs").unwrap()).is_err());
     }
 }

@@ -56,9 +56,8 @@ impl Pins {
     ///
     /// [`SourceError`] with the position of the problem.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
-        let unreadable = |reason: String| SourceError::Disk {
-            action: format!("read {}", file.display()),
-            reason,
+        let unreadable = |reason: String| {
+            SourceError::Failed(format!("cannot read {}: {reason}", file.display()))
         };
         match file.metadata() {
             // Reading a pipe could block.
@@ -90,7 +89,7 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// [`SourceError::Disk`].
+    /// [`SourceError::Failed`].
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
         disk::write_shared(file, self.to_text().as_bytes())
     }
@@ -149,7 +148,7 @@ impl Parser<'_> {
                 let reason = format!(
                     "{file} has the unknown version {version}; this program knows version {VERSION}"
                 );
-                return Err(SourceError::Pinned { reason });
+                return Err(SourceError::Failed(reason));
             }
             None => return Err(self.error(None, "the key `version` is missing")),
         }
@@ -213,10 +212,8 @@ impl Parser<'_> {
     fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> SourceError {
         let span = span.unwrap_or_default();
         let place = Place::new(self.text, Span { start: span.start, end: span.end });
-        SourceError::Malformed {
-            place: format!("{}:{}:{}", self.file.display(), place.line, place.column),
-            reason: reason.to_owned(),
-        }
+        let (file, Place { line, column, .. }) = (self.file.display(), place);
+        SourceError::Failed(format!("{file}:{line}:{column}: {reason}"))
     }
 }
 
