@@ -123,7 +123,7 @@ struct Tested {
 
 /// Returns the evaluators that are tried.
 fn tested(args: &MutateArgs, verbose: u8, runner: &mut Runner) -> Result<Tested, u8> {
-    let run_args = run_again(&args.options, &args.traces).map_err(unusable)?;
+    let run_args = run_again(&args.given.deciding, &args.traces).map_err(unusable)?;
     if let Some(file) = eval_file::given(&run_args, runner).map_err(unusable)? {
         let Tests { plan, originals, config, subjected } =
             Tests::new(&file, (args, run_args), runner)?;
@@ -425,7 +425,7 @@ impl Shower<'_> {
     fn command(&self, it: &Subjected, options: &[&str]) -> String {
         let mut words = vec!["evaluator".to_owned(), "mutate".to_owned()];
         words.extend(self.args.traces.iter().map(|path| path.display().to_string()));
-        words.extend(self.args.options.iter().cloned());
+        words.extend(self.args.given.deciding.iter().cloned());
         let name = self.paths.get(&*it.name).map_or(&*it.name, String::as_str);
         words.push(format!("--evaluator={name}"));
         words.extend(options.iter().map(|word| (*word).to_owned()));
