@@ -5,6 +5,7 @@ mod bundle;
 mod compare;
 pub(crate) mod eval_file;
 mod gates;
+mod given;
 mod judge;
 mod mutate;
 mod parts;
@@ -41,7 +42,7 @@ use evaluator_serve::BasePath;
 
 pub(crate) use self::agree::AgreeArgs;
 pub(crate) use self::bundle::BundleArgs;
-pub(crate) use self::compare::{BaselineArgs, CompareArgs};
+pub(crate) use self::compare::{BaselineArgs, CompareArgs, OF_BASELINES};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::mutate::MutateArgs;
@@ -52,6 +53,7 @@ pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, is_same_f
 pub(crate) use self::values::{ResultForm, ResultOutput};
 use self::{
     eval_file::EvalFileFlags,
+    given::Given,
     parts::PartArgs,
     run::{GROUPINGS, ReportOutputParser},
     values::{
@@ -92,13 +94,6 @@ pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, cl
     }
     let matches = command.try_get_matches_from_mut(with_share(args))?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-    if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
-        run.options = run::given_options(matches);
-    }
-    if let (Command::Mutate(mutate), Some((_, matches))) = (&mut cli.command, matches.subcommand())
-    {
-        mutate.options = run::given_options(matches);
-    }
     if let Command::Conform(conform) = &mut cli.command {
         let before = args.len().saturating_sub(conform.command.len() + 1);
         conform.is_delimited = args.get(before).is_some_and(|word| word == "--");
@@ -285,6 +280,8 @@ pub(crate) struct InitArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// The configuration, or an AgentV eval file (default: eval_config.yaml, .yml or .json of the working directory)
     #[arg(value_parser = file, conflicts_with = "named")]
     pub(crate) config: Option<PathBuf>,
@@ -304,14 +301,6 @@ pub(crate) struct CheckArgs {
     pub(crate) judge: JudgeFlags,
     #[command(flatten)]
     pub(crate) eval_file: EvalFileFlags,
-}
-
-impl CheckArgs {
-    /// Returns the name of the first option that is given and has no meaning for eval files.
-    pub(crate) fn of_configurations(&self) -> Option<&'static str> {
-        let given = [(self.locked, "--locked"), (self.build, "--build")];
-        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
-    }
 }
 
 #[derive(Debug, Args)]

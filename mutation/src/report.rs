@@ -168,7 +168,7 @@ pub struct Undamaged {
 }
 
 /// An evaluator.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct EvaluatorReport {
     /// Name.
     pub evaluator: String,

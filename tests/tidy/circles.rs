@@ -20,11 +20,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "an evaluator may be a composite, whose members are evaluators",
     ),
     (
-        "cli",
-        &["args/eval_file.rs", "args/run.rs"],
-        "the options of `run` contain those of eval files, which refuse some of the others",
-    ),
-    (
         "engine",
         &["pool/shared.rs", "pool/worker.rs"],
         "a worker takes its work from what all workers share, which starts them",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evaluator_host::run::{Inspection, Runner};
+use evaluator_host::run::{ConversationSource as _, Inspection, Runner};
 use evaluator_json::Value;
 use evaluator_traces::conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, Usage};
 

@@ -7,6 +7,7 @@ use evaluator_host::report::{ComparisonSettings, run_file::ChangeKind};
 
 use super::{
     gates::confidence,
+    given::Given,
     parts::PartArgs,
     values::{ResultOutput, existing, name, result_output, writable},
 };
@@ -94,23 +95,17 @@ impl ClaimArgs {
     pub(crate) fn allowed(&self) -> Vec<ChangeKind> {
         self.allow_changed.iter().flat_map(|it| it.kinds()).copied().collect()
     }
-
-    /// Returns the name of the first option that is given.
-    fn given(&self) -> Option<&'static str> {
-        let given = [
-            (self.no_worse_than.is_some(), "--no-worse-than"),
-            (self.no_regressions, "--no-regressions"),
-            (self.allow_missing, "--allow-missing"),
-            (!self.allow_changed.is_empty(), "--allow-changed"),
-            (self.min_change.is_some(), "--min-change"),
-        ];
-        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
-    }
 }
+
+/// Ids of [`BaselineArgs`] that need a baseline.
+pub(crate) const OF_BASELINES: &str =
+    "no_worse_than no_regressions allow_missing allow_changed min_change update_baseline";
 
 /// Options of `run` and `report` about a run that the new one is compared with.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BaselineArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Compare with this run file (.evalrun), case by case; the comparison is part of the report and of the exit code
     #[arg(help_heading = HEADING, long, value_name = "FILE", value_parser = writable)]
     pub(crate) baseline: Option<PathBuf>,
@@ -120,13 +115,6 @@ pub(crate) struct BaselineArgs {
     /// claimed, failures of the run that creates it are known ones
     #[arg(help_heading = HEADING, long)]
     pub(crate) update_baseline: bool,
-}
-
-impl BaselineArgs {
-    /// Returns the name of the first option that needs a baseline.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        self.claims.given().or_else(|| self.update_baseline.then_some("--update-baseline"))
-    }
 }
 
 /// What may differ between two runs that are compared.

@@ -4,7 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{existing, run::RunArgs, whole};
+use super::{existing, whole};
+
+/// Ids of [`EvalFileFlags`].
+pub(crate) const OF_EVAL_FILES: &str = "targets outputs test_id target grader_target max_retries";
+
+/// Ids of options of `evaluator run` that have no meaning for eval files.
+pub(crate) const OF_TRACES: &str = "config no_config eval_set metric evaluator format trajectory_match_type group_by case_key require_evaluated \
+     require_all_cases allow_unevaluated strict_matching until_decided locked judge_model judge_samples";
 
 /// Heading of these options in the help. Set on each: a heading of the group would continue with the options after it.
 const HEADING: &str = "Eval files";
@@ -20,7 +27,7 @@ pub(crate) struct EvalFileFlags {
     #[arg(help_heading = HEADING, long, value_name = "FILE|DIR", value_parser = existing)]
     pub(crate) outputs: Option<PathBuf>,
     /// Run only tests whose id matches this glob; repeatable
-    #[arg(help_heading = HEADING, long = "test-id", value_name = "GLOB")]
+    #[arg(help_heading = HEADING, id = "test_id", long = "test-id", value_name = "GLOB")]
     pub(crate) test_ids: Vec<String>,
     /// Target that is tested (default: that of the test or of the eval file, else `default`)
     #[arg(help_heading = HEADING, long, value_name = "NAME")]
@@ -31,42 +38,4 @@ pub(crate) struct EvalFileFlags {
     /// Repeat commands of targets that took too long, tested or judging, up to N times (default: 2)
     #[arg(help_heading = HEADING, long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) max_retries: Option<u32>,
-}
-
-impl EvalFileFlags {
-    /// Returns the name of the first option that is given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let given = [
-            (self.targets.is_some(), "--targets"),
-            (self.outputs.is_some(), "--outputs"),
-            (!self.test_ids.is_empty(), "--test-id"),
-            (self.target.is_some(), "--target"),
-            (self.grader_target.is_some(), "--grader-target"),
-            (self.max_retries.is_some(), "--max-retries"),
-        ];
-        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
-    }
-}
-
-/// Returns the name of the first option that is given and has no meaning for eval files.
-pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
-    let given = [
-        (args.config.is_some(), "--config"),
-        (args.no_config, "--no-config"),
-        (args.eval_set.is_some(), "--eval-set"),
-        (!args.metrics.is_empty(), "--metric"),
-        (!args.evaluators.is_empty(), "--evaluator"),
-        (args.format.is_some(), "--format"),
-        (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
-        (args.group_by.is_some(), "--group-by"),
-        (args.case_key.is_some(), "--case-key"),
-        (args.require_evaluated.is_some(), "--require-evaluated"),
-        (args.require_all_cases, "--require-all-cases"),
-        (args.allow_unevaluated, "--allow-unevaluated"),
-        (args.strict_matching, "--strict-matching"),
-        (args.until_decided, "--until-decided"),
-        (args.locked, "--locked"),
-    ];
-    let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);
-    given.or_else(|| args.judge.of_traces())
 }

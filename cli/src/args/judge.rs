@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use evaluator_host::{
-    config::JudgeSettings,
+    config::{JudgeSettings, Overrides},
     judging::parse_budget,
     models::{BudgetLimits, Mode},
 };
@@ -33,10 +33,10 @@ pub(crate) struct JudgeFlags {
 }
 
 impl JudgeFlags {
-    /// Returns the name of the first option that is given and has no meaning for eval files.
-    pub(crate) fn of_traces(&self) -> Option<&'static str> {
-        let model = self.judge_model.is_some().then_some("--judge-model");
-        model.or_else(|| self.judge_samples.is_some().then_some("--judge-samples"))
+    /// Returns what they override in a configuration.
+    pub(crate) fn overrides(mut self) -> Overrides {
+        let judge_model = self.judge_model.take();
+        Overrides { judge_model, judge: self.settings(), ..Overrides::default() }
     }
 
     /// Returns the settings, without the model.

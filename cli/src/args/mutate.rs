@@ -8,7 +8,9 @@ use evaluator_mutation::{Mutation, OPERATORS, Operator};
 
 use super::{
     eval_file::EvalFileFlags,
-    existing, file, jobs,
+    existing, file,
+    given::Given,
+    jobs,
     judge::JudgeFlags,
     name, one_of,
     run::{GROUPINGS, fraction},
@@ -21,6 +23,8 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 every relation holds, and eno
 
 #[derive(Debug, Args)]
 pub(crate) struct MutateArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Trace files, or directories of them, as `run` takes them; or an AgentV eval file
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
@@ -38,7 +42,7 @@ pub(crate) struct MutateArgs {
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) eval_set: Option<PathBuf>,
     /// Built-in metric; repeatable
-    #[arg(short, long = "metric", value_name = "NAME")]
+    #[arg(id = "metric", short, long = "metric", value_name = "NAME")]
     pub(crate) metrics: Vec<String>,
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
@@ -101,9 +105,6 @@ pub(crate) struct MutateArgs {
     /// repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = result_output)]
     pub(crate) output: Vec<ResultOutput>,
-    /// Options that decide which evaluators run and how, as they can be parsed again.
-    #[arg(skip)]
-    pub(crate) options: Vec<String>,
 }
 
 fn operator(text: &str) -> Result<&'static Operator, String> {

@@ -8,9 +8,8 @@ use std::{
 };
 
 use clap::{
-    Arg, ArgMatches, Args, Command,
+    Arg, Args, Command,
     builder::{PossibleValue, TypedValueParser},
-    parser::ValueSource,
 };
 use evaluator_host::{
     config::{OutputFormat, Transcripts},
@@ -21,12 +20,14 @@ use evaluator_host::{
 };
 
 use super::{
-    BaselineArgs, GateFlags, eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags,
-    name, one_of, trace_input, whole, writable,
+    BaselineArgs, GateFlags, eval_file::EvalFileFlags, existing, file, given::Given, jobs,
+    judge::JudgeFlags, name, one_of, trace_input, whole, writable,
 };
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Trace files (Jaeger JSON, OTLP JSON or OTLP JSON lines, perhaps compressed with gzip or zstd), directories of such
     /// files, or - for stdin; or one AgentV eval file (.yaml, .jsonl, .json)
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
@@ -42,11 +43,11 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) eval_set: Option<PathBuf>,
     /// Built-in metric to run; repeatable (default with an eval set alone: tool_trajectory_avg_score)
-    #[arg(short, long = "metric", value_name = "NAME")]
+    #[arg(id = "metric", short, long = "metric", value_name = "NAME")]
     pub(crate) metrics: Vec<String>,
     /// Program to run as an evaluator with default settings: a source file, a package, a directory with an evaluator.yaml, or
     /// an executable; repeatable
-    #[arg(long = "evaluator", value_name = "PATH", value_parser = existing)]
+    #[arg(id = "evaluator", long = "evaluator", value_name = "PATH", value_parser = existing)]
     pub(crate) evaluators: Vec<PathBuf>,
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
@@ -153,55 +154,6 @@ pub(crate) struct RunArgs {
     /// Number of parallel evaluations (default: one per processor)
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Options for the run file, see [`given_options`].
-    #[arg(skip)]
-    pub(crate) options: Vec<String>,
-}
-
-/// Options that decide which evaluators run and how, by their ids and names. None of them contains a secret.
-const DECIDING: [(&str, &str); 26] = [
-    ("config", "config"),
-    ("no_config", "no-config"),
-    ("eval_set", "eval-set"),
-    ("metrics", "metric"),
-    ("evaluators", "evaluator"),
-    ("format", "format"),
-    ("judge_model", "judge-model"),
-    ("judge_samples", "judge-samples"),
-    ("judge_cassette", "judge-cassette"),
-    ("judge_mode", "judge-mode"),
-    ("targets", "targets"),
-    ("outputs", "outputs"),
-    ("test_ids", "test-id"),
-    ("target", "target"),
-    ("grader_target", "grader-target"),
-    ("max_retries", "max-retries"),
-    ("threshold", "threshold"),
-    ("trajectory_match_type", "trajectory-match-type"),
-    ("group_by", "group-by"),
-    ("case_key", "case-key"),
-    ("cluster", "cluster"),
-    ("strict_matching", "strict-matching"),
-    ("retries", "retries"),
-    ("repeat", "repeat"),
-    ("locked", "locked"),
-    ("contain", "contain"),
-];
-
-/// Returns the given ones of the options that decide which evaluators run and how, as they can be parsed again.
-pub(super) fn given_options(matches: &ArgMatches) -> Vec<String> {
-    let given = DECIDING.into_iter().filter(|(id, _)| {
-        matches.try_contains_id(id).is_ok()
-            && matches.value_source(id) == Some(ValueSource::CommandLine)
-    });
-    let option = |(id, name): (&str, &str)| -> Vec<String> {
-        if ["no_config", "strict_matching", "locked", "contain"].contains(&id) {
-            return vec![format!("--{name}")];
-        }
-        let values = matches.get_raw(id).into_iter().flatten();
-        values.map(|value| format!("--{name}={}", value.to_string_lossy())).collect()
-    };
-    given.flat_map(option).collect()
 }
 
 /// Parses a share from 0 to 1.

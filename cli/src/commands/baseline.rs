@@ -12,7 +12,7 @@ use evaluator_host::{
 
 use super::{broken, unusable};
 use crate::{
-    args::{BaselineArgs, ReportOutput, is_same_file},
+    args::{BaselineArgs, OF_BASELINES, ReportOutput, is_same_file},
     exit, render,
 };
 
@@ -40,7 +40,7 @@ impl BaselineFile {
         (saved, outputs): (Option<&Path>, &[ReportOutput]),
     ) -> Result<Self, u8> {
         let Some(file) = args.baseline.as_deref().or(configured) else {
-            return match args.given() {
+            return match args.given.first_of(OF_BASELINES) {
                 Some(option) => Err(unusable(format!(
                     "{option} is about a baseline, and there is none; name one with --baseline FILE (key `baseline`)"
                 ))),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use evaluator_host::{
-    config::{Config, ConfigError, Overrides},
+    config::{Config, ConfigError},
     run::{Finding, Runner},
 };
 
@@ -12,7 +12,7 @@ use super::{
     unusable, watched,
 };
 use crate::{
-    args::{CheckArgs, JudgeFlags},
+    args::{CheckArgs, JudgeFlags, eval_file::OF_EVAL_FILES},
     exit, render,
     render::Columns,
     signals,
@@ -23,7 +23,7 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, mut runner: Runner) -> Res
     let file =
         discovery::required(args.config.take().or(args.named.take()), "name the configuration")?;
     if eval_file::is_eval_file(&file) {
-        if let Some(option) = args.of_configurations() {
+        if let Some(option) = args.given.first_of("locked build") {
             return Err(unusable(format!(
                 "{option} belongs to configurations, and {} is an eval file",
                 file.display()
@@ -31,8 +31,8 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, mut runner: Runner) -> Res
         }
         return eval_file::check(&file, args, &runner);
     }
-    if let Some(option) = args.eval_file.given() {
-        return Err(unusable(eval_file::not_one(option, &file)));
+    if let Some(option) = args.given.first_of(OF_EVAL_FILES) {
+        return Err(unusable(eval_file::not_one(&option, &file)));
     }
     let config = load(&file, args.judge, &mut runner)?;
     let runnable = ensure_runnable(&config, verbose);
@@ -80,12 +80,10 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, mut runner: Runner) -> Res
 }
 
 /// Loads a configuration, with the options about judges, and opens its bundle if it is in one.
-fn load(file: &Path, mut judge: JudgeFlags, runner: &mut Runner) -> Result<Config, u8> {
+fn load(file: &Path, judge: JudgeFlags, runner: &mut Runner) -> Result<Config, u8> {
     bundle::open(Some(file), runner)?;
     let mut config = load_config(Some(file), runner)?;
-    let judge_model = judge.judge_model.take();
-    let overrides = Overrides { judge_model, judge: judge.settings(), ..Overrides::default() };
-    overrides.apply(&mut config, &runner.registries.metrics);
+    judge.overrides().apply(&mut config, &runner.registries.metrics);
     Ok(config)
 }
 

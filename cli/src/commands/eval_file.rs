@@ -33,7 +33,7 @@ use super::{
 use crate::{
     args::{
         CheckArgs, RunArgs, default_transcripts,
-        eval_file::{EvalFileFlags, of_traces},
+        eval_file::{EvalFileFlags, OF_EVAL_FILES, OF_TRACES},
         outputs,
     },
     exit, render, signals,
@@ -71,9 +71,9 @@ pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, 
                 file.display()
             ));
         }
-        return match args.eval_file.given() {
+        return match args.given.first_of(OF_EVAL_FILES) {
             Some(option) => {
-                Err(not_one(option, args.traces.first().map_or(Path::new(""), PathBuf::as_path)))
+                Err(not_one(&option, args.traces.first().map_or(Path::new(""), PathBuf::as_path)))
             }
             None => Ok(None),
         };
@@ -84,8 +84,8 @@ pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, 
             file.display()
         ));
     }
-    match of_traces(args) {
-        Some(option) => Err(for_traces(option, file)),
+    match args.given.first_of(OF_TRACES) {
+        Some(option) => Err(for_traces(&option, file)),
         None => Ok(Some(file.clone())),
     }
 }
@@ -188,7 +188,7 @@ pub(super) fn run(file: &Path, mut args: RunArgs, verbose: u8, runner: Runner) -
         run_file(args.save_run.take(), args.resume, None, default).map_err(unusable)?;
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
-    request.options = Some(args.options);
+    request.options = Some(args.given.deciding);
     request.events = events.is_some();
     request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
@@ -225,16 +225,16 @@ pub(super) fn configure(config: &mut Config, args: &RunArgs) {
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
 pub(super) fn check(file: &Path, args: CheckArgs, runner: &Runner) -> Result<u8, u8> {
-    let CheckArgs { eval_file: flags, judge, contain, .. } = args;
-    if let Some(option) = judge.of_traces() {
-        return Err(unusable(for_traces(option, file)));
+    let CheckArgs { given, eval_file: flags, judge, contain, .. } = args;
+    if let Some(option) = given.first_of("judge_model judge_samples") {
+        return Err(unusable(for_traces(&option, file)));
     }
     let suite = load(file, &flags)?;
     let count = suite.tests.len();
     let file = suite.file.clone();
     let directory = suite.directory.clone();
     let is_planned = contain
-        || flags.given().is_some()
+        || given.first_of(OF_EVAL_FILES).is_some()
         || targets::find(&directory, &working_directory()?).is_some();
     if is_planned {
         let (targets, outputs) = (flags.targets.as_deref(), flags.outputs.as_deref());

@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, io::Write as _};
 
-use evaluator_host::run::{Inspection, Runner};
+use evaluator_host::run::{ConversationSource as _, Inspection, Runner};
 
 use super::{print_with, trace_format};
 use crate::{

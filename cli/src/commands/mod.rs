@@ -58,29 +58,24 @@ use crate::{
 };
 
 pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
+    use Command::{Agree, Compare, Mutate, Report, Run};
+
     runner.waits = Waits::new(render::note);
     if cli.no_install {
         runner.registries.runtimes = runner.registries.runtimes.without_installing();
     }
     let verbose = cli.verbose;
+    let has_outcome = matches!(cli.command, Run(_) | Report(_) | Compare(_) | Agree(_) | Mutate(_));
     let ended = match cli.command {
-        Command::Run(args) => {
-            run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
-        }
+        Run(args) => run::run(*args, verbose, runner),
         Command::Pipe(args) => pipe::pipe(*args, verbose, runner),
         Command::Bundle(args) => bundle::bundle(&args, verbose, runner),
-        Command::Report(args) => {
-            report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
-        }
+        Report(args) => report::report(args, verbose),
         Command::View(args) => view::view(&args),
         Command::Repro(args) => repro::repro(&args, verbose, runner),
-        Command::Mutate(args) => {
-            mutate::mutate(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
-        }
-        Command::Compare(args) => {
-            compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
-        }
-        Command::Agree(args) => agree::agree(&args).inspect_err(|code| render::no_verdict(*code)),
+        Mutate(args) => mutate::mutate(*args, verbose, runner),
+        Compare(args) => compare::compare(&args),
+        Agree(args) => agree::agree(&args),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),
@@ -106,6 +101,12 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Man { directory } => info::man(directory.as_deref(), &runner),
     };
     match ended {
-        Ok(code) | Err(code) => code.into(),
+        Ok(code) => code.into(),
+        Err(code) => {
+            if has_outcome {
+                render::no_verdict(code);
+            }
+            code.into()
+        }
     }
 }

@@ -13,7 +13,6 @@ use std::{
     sync::Arc,
 };
 
-use evaluator_agentv::run::Plan;
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
     document::did_you_mean,
@@ -27,9 +26,8 @@ use evaluator_mutation::{
 };
 
 use self::{
-    eval_files::Tests,
-    sources::{Bases, Originals, Traces},
-    trials::{Laboratory, Names, RAISED, Raised, Subjected},
+    sources::Bases,
+    trials::{Laboratory, Names, RAISED, Raised, Subjected, Tested},
 };
 use super::{
     broken, eval_file, load_config, open_session, run, unusable, watched, written::Written,
@@ -110,27 +108,14 @@ fn tried(
     Ok(reports)
 }
 
-/// The evaluators that are tried, and with what.
-struct Tested {
-    originals: Arc<dyn Originals>,
-    /// The tests of an eval file.
-    tests: Option<Arc<Plan>>,
-    config: Config,
-    subjected: Vec<Subjected>,
-    /// Paths of programs that were given by them, by their names.
-    paths: HashMap<String, String>,
-}
-
 /// Returns the evaluators that are tried.
 fn tested(args: &MutateArgs, verbose: u8, runner: &mut Runner) -> Result<Tested, u8> {
-    let run_args = run_again(&args.options, &args.traces).map_err(unusable)?;
+    let run_args = run_again(&args.given.deciding, &args.traces).map_err(unusable)?;
     if let Some(file) = eval_file::given(&run_args, runner).map_err(unusable)? {
-        let Tests { plan, originals, config, subjected } =
-            Tests::new(&file, (args, run_args), runner)?;
-        refuse_unknown_kinds(args, &subjected, "name graders whose type says so with --evaluator")?;
-        runner.session = Some(plan.session());
-        let (tests, paths) = (Some(plan), HashMap::new());
-        return Ok(Tested { originals, tests, config, subjected, paths });
+        let tested = eval_files::tested(&file, (args, run_args), runner)?;
+        let hint = "name graders whose type says so with --evaluator";
+        refuse_unknown_kinds(args, &tested.subjected, hint)?;
+        return Ok(tested);
     }
     let (config, paths) = configuration(args, run_args, runner)?;
     let subjected = |it: &EvaluatorConfig| {
@@ -148,7 +133,7 @@ fn tested(args: &MutateArgs, verbose: u8, runner: &mut Runner) -> Result<Tested,
         // The errors have been shown.
         false => unusable("the traces or the eval set cannot be used as they are"),
     })?;
-    Ok(Tested { originals: Arc::new(Traces(recordings)), tests: None, config, subjected, paths })
+    Ok(Tested { originals: Arc::new(recordings), tests: None, config, subjected, paths })
 }
 
 /// Returns the configuration of the evaluators that are tried, and the paths of programs that were given by them, by their names.
@@ -293,12 +278,7 @@ fn refused(it: &Subjected) -> EvaluatorReport {
         conversations: it.conversations.clone(),
         refusal: it.refusal.clone(),
         counts: sums.counts,
-        violations: 0,
-        operators: Vec::new(),
-        relations: Vec::new(),
-        survivors: Vec::new(),
-        violated: Vec::new(),
-        broken: Vec::new(),
+        ..EvaluatorReport::default()
     }
 }
 
@@ -425,7 +405,7 @@ impl Shower<'_> {
     fn command(&self, it: &Subjected, options: &[&str]) -> String {
         let mut words = vec!["evaluator".to_owned(), "mutate".to_owned()];
         words.extend(self.args.traces.iter().map(|path| path.display().to_string()));
-        words.extend(self.args.options.iter().cloned());
+        words.extend(self.args.given.deciding.iter().cloned());
         let name = self.paths.get(&*it.name).map_or(&*it.name, String::as_str);
         words.push(format!("--evaluator={name}"));
         words.extend(options.iter().map(|word| (*word).to_owned()));

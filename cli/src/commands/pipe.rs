@@ -18,14 +18,7 @@ pub(super) fn pipe(args: PipeArgs, verbose: u8, mut runner: Runner) -> Result<u8
     streams::check_stdout().map_err(|error| broken(format!("cannot write to stdout: {error}")))?;
     streams::check_stdin().map_err(|error| unusable(format!("cannot read stdin: {error}")))?;
     let mut config = load_config(Some(&args.config), &runner)?;
-    let mut judge = args.judge;
-    let judge_model = judge.judge_model.take();
-    let overrides = Overrides {
-        judge_model,
-        judge: judge.settings(),
-        retries: args.retries,
-        ..Overrides::default()
-    };
+    let overrides = Overrides { retries: args.retries, ..args.judge.overrides() };
     overrides.apply(&mut config, &runner.registries.metrics);
     config.eval_set = args.eval_set.or(config.eval_set.take());
     config.group_by = args.group_by.or(config.group_by);

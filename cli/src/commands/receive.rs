@@ -7,7 +7,7 @@ use std::{
 };
 
 use evaluator_host::{
-    config::{Config, Overrides},
+    config::Config,
     conversation::GroupBy,
     metric::Metrics,
     process::Cancellation,
@@ -56,12 +56,7 @@ pub(super) fn receive(mut args: ReceiveArgs, verbose: u8, mut runner: Runner) ->
 fn configure(config: &mut Config, args: &mut ReceiveArgs, metrics: &Metrics) {
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.group_by = args.group_by.or(config.group_by);
-    let overrides = Overrides {
-        judge_model: args.judge.judge_model.take(),
-        judge: mem::take(&mut args.judge).settings(),
-        ..Default::default()
-    };
-    overrides.apply(config, metrics);
+    mem::take(&mut args.judge).overrides().apply(config, metrics);
     // What is received first is chance, so nothing ends at a failure. The report decides.
     config.fail_fast = false;
     config.until_decided = false;

@@ -78,7 +78,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, mut runner: Runner) -> Result<
     runner.run_file =
         run_file(args.save_run, args.resume, args.shard, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
-    request.options = Some(args.options);
+    request.options = Some(args.given.deciding);
     request.events = events.is_some();
     request.shard = shard;
     request.baseline.clone_from(&baseline.baseline);
@@ -360,11 +360,10 @@ fn configure(
         metrics: mem::take(&mut args.metrics),
         programs,
         threshold: args.threshold,
-        judge_model: args.judge.judge_model.take(),
-        judge: mem::take(&mut args.judge).settings(),
         match_type: args.trajectory_match_type,
         retries: args.retries,
         repeat: args.repeat,
+        ..mem::take(&mut args.judge).overrides()
     };
     overrides.apply(config, &runner.registries.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());

@@ -11,7 +11,7 @@ use evaluator_host::{
         ToolDeclaration, Turn, TurnFailure,
     },
     json::{Value, count, object, to_line, to_pretty},
-    run::{Inspection, invocations},
+    run::{ConversationSource as _, Inspection, invocations},
 };
 
 use super::{counted, plain::one_line, words::cut};

@@ -22,24 +22,12 @@ use crate::executor::{Containment, CrateSource, Level, Local, follow_links};
 const SANDBOX: &str = "sandbox";
 const DOCKER: &str = "docker";
 
-/// Keys that belong into `sandbox` or `docker`, with the one that has them; those of `sandbox` are also keys of `docker`
-/// except [`SANDBOX_ONLY`].
-const NESTED: [(&str, &str); 11] = [
-    ("image", DOCKER),
-    ("engine", DOCKER),
-    ("pull", DOCKER),
-    ("network", SANDBOX),
-    ("read", SANDBOX),
-    ("write", SANDBOX),
-    ("tmp", SANDBOX),
-    ("processes", SANDBOX),
-    ("builds", SANDBOX),
-    ("sources", SANDBOX),
-    ("level", SANDBOX),
+/// Keys that belong into `sandbox` or `docker`, by those that have them, the first of which is named.
+const NESTED: [(&str, &[&str]); 3] = [
+    ("image engine pull", &[DOCKER]),
+    ("network read write tmp processes sources", &[SANDBOX, DOCKER]),
+    ("builds level", &[SANDBOX]),
 ];
-
-/// Keys of `sandbox` that `docker` does not have.
-const SANDBOX_ONLY: [&str; 2] = ["builds", "level"];
 
 /// Values of `level`.
 const LEVELS: [(&str, Level); 2] = [("full", Level::Full), ("partial", Level::Partial)];
@@ -157,9 +145,11 @@ impl Defaults {
                 fields.problems().add(node.span, message).hint(hint);
             }
         }
-        for (key, owner) in NESTED {
-            let is_shared = owner == SANDBOX && !SANDBOX_ONLY.contains(&key);
-            let owner = if is_shared && code.executor == DOCKER { DOCKER } else { owner };
+        let nested = NESTED
+            .into_iter()
+            .flat_map(|(keys, owners)| keys.split(' ').map(move |key| (key, owners)));
+        for (key, owners) in nested {
+            let owner = owners.iter().find(|owner| **owner == code.executor).unwrap_or(&owners[0]);
             let hint = format!("write `{owner}: {{{key}: ..}}`");
             fields.refuse(key, format!("`{key}` is a key of `{owner}`"), &hint);
         }

@@ -5,7 +5,6 @@ use std::{collections::HashMap, sync::Arc};
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean, keys, schema::text};
 use evaluator_engine::work::MissingTurns;
 use evaluator_judging::JudgeSettings;
-use evaluator_mutation::Expectations;
 use evaluator_protocol::Contract;
 use serde_json::{Value, json};
 
@@ -124,44 +123,31 @@ pub(super) fn read<'n>(
     };
     let kind = read_type(&type_field)?;
     let named = (name_field, name);
-    let (kind, own) = read_keys(kind, named, &mut fields, defaults, reader);
-    gates.extend(own.gates);
-    let certificate = own.certificate;
+    let read = read_keys(kind, named, &mut fields, gates, (defaults, reader));
     let models = MODELS.iter().find_map(|key| fields.peek(key));
     let models_place = models.map(|node| reader.problems.place(node.span));
+    let place = Some(reader.problems.place(type_field.node.span));
     fields.finish();
-    Some(EvaluatorConfig {
-        missing_turns: own.missing_turns.unwrap_or_default(),
-        repeat: own.repeat,
-        certificate,
-        mutate: own.mutate,
-        place: Some(reader.problems.place(type_field.node.span)),
-        models_place,
-        ..EvaluatorConfig::new(name?, kind?)
-    })
+    Some(EvaluatorConfig { place, models_place, ..read? })
 }
 
 fn take_name<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
     fields.key("name", "Name, unique in the file.").required().field(text())
 }
 
-/// Values of the keys that entries of all types have.
-struct OfAllTypes {
-    missing_turns: Option<MissingTurns>,
-    repeat: Option<u32>,
-    mutate: Expectations,
-    gates: Vec<Gate>,
-    certificate: Option<Arc<Certificate>>,
-}
+/// Description of `missing_turns`, and the one of judges, whose prompts may show golden turns.
+const OF_TURNS: &str = "Effect of golden turns without a recording: fail the evaluation whatever its score is, or ignore them.";
+const OF_SHOWN_TURNS: &str = "Effect of golden turns without a recording, if the prompt shows golden turns: fail the evaluation whatever its score is, or \
+                              ignore them.";
 
-/// Takes the keys of a type. `name` is the field of the name, and its text if that can be used.
+/// Takes the keys of a type. `name` is the field of the name, and its text if that can be used. The gates are added to `gates`.
 fn read_keys<'n>(
     kind: Type,
     name: (Option<Field<'n>>, Option<&str>),
     fields: &mut Fields<'n>,
-    defaults: &Defaults,
-    reader: &'n Reader<'n>,
-) -> (Option<EvaluatorKind>, OfAllTypes) {
+    gates: &mut Vec<Gate>,
+    (defaults, reader): (&Defaults, &'n Reader<'n>),
+) -> Option<EvaluatorConfig> {
     let read = match kind {
         Type::Builtin => Some(EvaluatorKind::Builtin(read_builtin(name.0, fields, reader))),
         Type::Code => {
@@ -192,28 +178,22 @@ fn read_keys<'n>(
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
         }
     };
-    let effect = match kind {
-        Type::LlmJudge => {
-            "Effect of golden turns without a recording, if the prompt shows golden turns: fail the evaluation \
-                           whatever its score is, or ignore them."
-        }
-        _ => {
-            "Effect of golden turns without a recording: fail the evaluation whatever its score is, or ignore them."
-        }
-    };
+    let effect = if let Type::LlmJudge = kind { OF_SHOWN_TURNS } else { OF_TURNS };
     let missing_turns = fields.key("missing_turns", effect).default("fail").choice(&MISSING_TURNS);
     let repeat = "Number of evaluations of each conversation; default: that of the run.";
     let repeat = fields.key("repeat", repeat).whole(1..=MAX_REPEATS);
     let gate = "Claim about all cases of the evaluator, which decides in place of `threshold`.";
     let gate = fields.key("gate", gate).field(gates::schema());
-    let gates = gate.map(|field| gates::read(field, name.1.unwrap_or_default()));
+    gates.extend(gate.into_iter().flat_map(|it| gates::read(it, name.1.unwrap_or_default())));
     let certificate = "File of `evaluator agree --certify`, relative to this file: the pass rate is corrected for the errors that \
                        labels of people have shown, as long as the evaluator is the certified one.";
     let certificate = fields
         .key("certificate", certificate)
         .read(text(), |field| read_certificate(field, name.1.unwrap_or_default(), reader));
-    let (mutate, gates) = (mutate::read(fields), gates.unwrap_or_default());
-    (read, OfAllTypes { missing_turns, repeat, mutate, gates, certificate })
+    let mutate = mutate::read(fields);
+    let (missing_turns, entry) =
+        (missing_turns.unwrap_or_default(), EvaluatorConfig::new(name.1?, read?));
+    Some(EvaluatorConfig { missing_turns, repeat, certificate, mutate, ..entry })
 }
 
 /// Reads the certificate of an evaluator. A file that does not exist is reported with the other paths.
@@ -243,7 +223,8 @@ pub(super) fn schemas<'n>(reader: &'n Reader<'n>) -> Vec<Value> {
         let mut fields = Fields::describing(&reader.problems);
         take_name(&mut fields);
         fields.key("type", "").required().field(json!({"const": name}));
-        read_keys(kind, (None, None), &mut fields, &Defaults::default(), reader);
+        let defaults = Defaults::default();
+        read_keys(kind, (None, None), &mut fields, &mut Vec::new(), (&defaults, reader));
         let mut schema = fields.schema();
         let keys = &mut schema["properties"];
         if let Type::Builtin = kind {

@@ -201,10 +201,6 @@ fn add(
             ("error.type", error),
             ("gen_ai.evaluation.score.label", label),
         ];
-        let present = |(name, value): (&'static str, Option<&str>)| {
-            let value = value.filter(|value| !value.is_empty())?;
-            Some((name, AttributeValue::Text(value.to_owned())))
-        };
         let score = score.filter(|_| error.is_none()).map(AttributeValue::Number);
         let number = score.map(|score| ("gen_ai.evaluation.score.value", score));
         let texts = texts.into_iter().filter_map(present);
@@ -215,6 +211,12 @@ fn add(
             attributes: texts.chain(number).chain(own.iter().cloned()).collect(),
         });
     }
+}
+
+/// Returns an attribute with a text, unless it is empty.
+fn present((name, text): (&'static str, Option<&str>)) -> Option<(&'static str, AttributeValue)> {
+    let text = text.filter(|text| !text.is_empty())?;
+    Some((name, AttributeValue::Text(text.to_owned())))
 }
 
 /// Returns the attributes outside of the conventions of OpenTelemetry and of agentevals.
@@ -236,10 +238,7 @@ fn own_attributes(
         ("evaluator.judge.samples", of_judge("samples")),
         ("evaluator.judge.agreement", of_judge("agreement")),
     ];
-    let texts = texts.into_iter().filter_map(|(name, value)| {
-        let text = value.filter(|value| !value.is_empty())?.to_owned();
-        Some((name, AttributeValue::Text(text)))
-    });
+    let texts = texts.into_iter().filter_map(present);
     let numbers =
         numbers.into_iter().filter_map(|(name, it)| Some((name, AttributeValue::Number(it?))));
     texts.chain(numbers).collect()

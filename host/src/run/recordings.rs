@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use evaluator_engine::{
     attributes::Attributes,
+    conversation_source::ConversationSource,
     conversations::{Conversations, extracted},
     document::Turns,
 };
@@ -31,39 +32,6 @@ impl Recordings {
         Self { conversations, eval_set: None, strict_matching: false }
     }
 
-    /// Returns the number of conversations.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.conversations.len()
-    }
-
-    /// Returns true if there is no conversation.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.conversations.is_empty()
-    }
-
-    /// Returns the trace id of a conversation.
-    #[must_use]
-    pub fn trace_id(&self, number: usize) -> Arc<str> {
-        self.conversations.trace_id(number)
-    }
-
-    /// Reads a conversation. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read any more, or has changed.
-    pub fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        self.conversations.load(number)
-    }
-
-    /// Returns the number of conversations that decides how golden cases are found.
-    #[must_use]
-    pub fn of_run(&self) -> usize {
-        self.conversations.of_run()
-    }
-
     /// Returns the golden cases, to be [found](CaseIndex::find) for conversations.
     #[must_use]
     pub fn cases(&self) -> CaseIndex<'_> {
@@ -74,6 +42,24 @@ impl Recordings {
     #[must_use]
     pub fn case(&self, position: usize) -> Option<&EvalCase> {
         self.eval_set.as_ref()?.cases.get(position)
+    }
+}
+
+impl ConversationSource for Recordings {
+    fn len(&self) -> usize {
+        self.conversations.len()
+    }
+
+    fn trace_id(&self, number: usize) -> Arc<str> {
+        self.conversations.trace_id(number)
+    }
+
+    fn of_run(&self) -> usize {
+        self.conversations.of_run()
+    }
+
+    fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        self.conversations.load(number)
     }
 }
 

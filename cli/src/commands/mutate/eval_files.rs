@@ -19,7 +19,7 @@ use evaluator_mutation::{Effect, Expectations, Kind};
 use super::{
     super::{eval_file, unusable},
     sources::Originals,
-    trials::{FEWEST, RAISED, Subjected},
+    trials::{FEWEST, RAISED, Subjected, Tested},
 };
 use crate::args::{MutateArgs, RunArgs};
 
@@ -55,36 +55,27 @@ impl Originals for Outputs {
     }
 }
 
-/// An eval file whose graders are tried.
-pub(super) struct Tests {
-    pub(super) plan: Arc<Plan>,
-    pub(super) originals: Arc<Outputs>,
-    pub(super) config: Config,
-    pub(super) subjected: Vec<Subjected>,
-}
-
-impl Tests {
-    /// Reads an eval file, whose outputs have to be recorded.
-    pub(super) fn new(
-        file: &Path,
-        (args, mut run_args): (&MutateArgs, RunArgs),
-        runner: &Runner,
-    ) -> Result<Self, u8> {
-        run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);
-        let plan = Arc::new(eval_file::planned(file, &mut run_args, false, runner)?);
-        if let Some(id) = plan.asked().next() {
-            return Err(unusable(format!(
-                "the output of the test `{id}` is not recorded, and `mutate` damages recorded outputs: name them with --outputs, \
-                 e.g. a saved run of AgentV, or test a target of the provider `replay`"
-            )));
-        }
-        let mut config = Config::default();
-        eval_file::configure(&mut config, &run_args);
-        let golden = (0..plan.tests().count()).map(|number| plan.golden(number)).collect();
-        let originals = Arc::new(Outputs { plan: Arc::clone(&plan), golden });
-        let subjected = subjected(&plan, &args.named).map_err(unusable)?;
-        Ok(Self { plan, originals, config, subjected })
+/// Returns the graders of an eval file that are tried. Its outputs have to be recorded.
+pub(super) fn tested(
+    file: &Path,
+    (args, mut run_args): (&MutateArgs, RunArgs),
+    runner: &mut Runner,
+) -> Result<Tested, u8> {
+    run_args.judge.judge_budget.clone_from(&args.judge.judge_budget);
+    let plan = Arc::new(eval_file::planned(file, &mut run_args, false, runner)?);
+    if let Some(id) = plan.asked().next() {
+        return Err(unusable(format!(
+            "the output of the test `{id}` is not recorded, and `mutate` damages recorded outputs: name them with --outputs, \
+             e.g. a saved run of AgentV, or test a target of the provider `replay`"
+        )));
     }
+    let mut config = Config::default();
+    eval_file::configure(&mut config, &run_args);
+    let golden = (0..plan.tests().count()).map(|number| plan.golden(number)).collect();
+    let originals = Arc::new(Outputs { plan: Arc::clone(&plan), golden });
+    let subjected = subjected(&plan, &args.named).map_err(unusable)?;
+    runner.session = Some(plan.session());
+    Ok(Tested { originals, tests: Some(plan), config, subjected, paths: HashMap::new() })
 }
 
 /// Returns the graders that are tried: those with these names, else the tests as a whole and each grader of enough tests.

@@ -26,41 +26,19 @@ pub(super) trait Originals: ConversationSource {
     fn golden_case(&self, key: usize) -> Option<&EvalCase>;
 }
 
-/// Conversations of traces.
-#[derive(Debug)]
-pub(super) struct Traces(pub(super) Recordings);
-
-impl ConversationSource for Traces {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn trace_id(&self, number: usize) -> Arc<str> {
-        self.0.trace_id(number)
-    }
-
-    fn of_run(&self) -> usize {
-        self.0.of_run()
-    }
-
-    fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        self.0.load(number)
-    }
-}
-
-impl Originals for Traces {
+impl Originals for Recordings {
     fn goldens(&self, numbers: &[usize]) -> Result<HashMap<usize, usize>, ReadError> {
-        let (mut golden, cases) = (HashMap::new(), self.0.cases());
+        let (mut golden, cases) = (HashMap::new(), self.cases());
         for number in numbers {
-            let conversation = self.0.load(*number)?;
-            let matched = cases.find(&conversation, self.0.of_run());
+            let conversation = self.load(*number)?;
+            let matched = cases.find(&conversation, self.of_run());
             golden.extend(matched.ok().map(|matched| (*number, matched.position)));
         }
         Ok(golden)
     }
 
     fn golden_case(&self, key: usize) -> Option<&EvalCase> {
-        self.0.case(key)
+        self.case(key)
     }
 }
 

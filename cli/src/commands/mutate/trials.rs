@@ -48,7 +48,7 @@ pub(super) struct Raised {
 }
 
 /// An evaluator that is tried.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Subjected {
     pub(super) name: Arc<str>,
     pub(super) expectations: Expectations,
@@ -73,18 +73,8 @@ impl Subjected {
         threshold: f64,
         noun: &'static str,
     ) -> Self {
-        Self {
-            name: name.into(),
-            expectations,
-            threshold,
-            conversations: Conversations { noun, ..Conversations::default() },
-            passed: Vec::new(),
-            failed: Vec::new(),
-            raised: Vec::new(),
-            refusal: None,
-            operators: Vec::new(),
-            tried: Vec::new(),
-        }
+        let conversations = Conversations { noun, ..Conversations::default() };
+        Self { name: name.into(), expectations, threshold, conversations, ..Self::default() }
     }
 
     /// Adds the result of an undamaged conversation.
@@ -160,6 +150,17 @@ fn spread(evaluation: &EvaluationReport) -> (f64, bool) {
 pub(super) struct Names {
     pub(super) case: String,
     pub(super) trace_id: String,
+}
+
+/// The evaluators that are tried, and with what.
+pub(super) struct Tested {
+    pub(super) originals: Arc<dyn Originals>,
+    /// The tests of an eval file.
+    pub(super) tests: Option<Arc<Plan>>,
+    pub(super) config: Config,
+    pub(super) subjected: Vec<Subjected>,
+    /// Paths of programs that were given by them, by their names.
+    pub(super) paths: HashMap<String, String>,
 }
 
 /// What is run, and how.
