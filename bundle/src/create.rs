@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -180,10 +182,14 @@ fn add_programs(
             let language = programs::add(contents, program, &mut entry, runner, on_event)?;
             needs_python |= language == Language::Python.name();
             let command = Path::new(&program.launch.one_shot.program);
-            if command.file_name().is_some_and(|name| name == "node") {
-                let command = command.display().to_string();
-                manifest.interpreters.insert("node".to_owned(), command);
-            }
+            let node = match command.file_name().and_then(OsStr::to_str) {
+                Some("node") => Some(command.to_owned()),
+                // It starts the Node.js that it finds.
+                Some("tsx") => Environment::inherited().find_program("node"),
+                _ => None,
+            };
+            let node = node.map(|node| ("node".to_owned(), node.display().to_string()));
+            manifest.interpreters.extend(node);
         }
         manifest.evaluators.push(entry);
     }
