@@ -11,11 +11,7 @@ use evaluator_host::{
 };
 use memchr::memmem;
 
-use crate::{
-    archive::{below, files_below},
-    error::BundleError,
-    manifest,
-};
+use crate::{archive::below, error::BundleError, manifest};
 
 /// Name of this program in a bundle.
 pub(crate) const PROGRAM: &str = "evaluator";
@@ -122,42 +118,33 @@ impl Contents {
         fs::create_dir_all(&to).map_err(BundleError::disk("make", &to))
     }
 
-    /// Notes files that have the value of a variable of this process that looks like a key.
-    pub(crate) fn refuse_secrets(&mut self) -> Result<(), BundleError> {
+    /// Notes files that have the value of a variable of this process that looks like a key, and links to what is not in the bundle.
+    pub(crate) fn refuse_secrets_and_links(&mut self) -> Result<(), BundleError> {
         let secrets: Vec<(String, String)> = env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, value)| value.len() >= SHORTEST_SECRET && looks_secret(name, value))
             .collect();
-        if secrets.is_empty() {
-            return Ok(());
-        }
-        let directory = &self.directory;
-        for path in files_below(directory).map_err(BundleError::disk("read", directory))? {
-            let text = fs::read(&path).map_err(BundleError::disk("read", &path))?;
-            let name = path.strip_prefix(directory).unwrap_or(&path).display();
-            let has = |value: &str| memmem::find(&text, value.as_bytes()).is_some();
-            let found = secrets.iter().filter(|(_, value)| has(value));
-            self.refused.extend(found.map(|(variable, _)| {
-                format!("{name}: it has the value of the variable {variable}, which looks like a key; name the variable instead")
-            }));
-        }
-        Ok(())
-    }
-
-    /// Notes links to what is not in the bundle.
-    pub(crate) fn refuse_broken_links(&mut self) -> Result<(), BundleError> {
         let directory = &self.directory;
         for path in below(directory).map_err(BundleError::disk("read", directory))? {
-            let is_inside = |target: PathBuf| target.starts_with(directory);
-            if !path.is_symlink() || path.canonicalize().is_ok_and(is_inside) {
-                continue;
+            let name = path.strip_prefix(directory).unwrap_or(&path).display();
+            let read = |error| BundleError::disk("read", &path)(error);
+            if path.is_symlink() {
+                let target = fs::read_link(&path).map_err(read)?;
+                let is_inside = |target: PathBuf| target.starts_with(directory);
+                if !path.canonicalize().is_ok_and(is_inside) {
+                    let target = target.display();
+                    self.refused.push(format!(
+                        "{name}: it is a link to {target}, which is not in the bundle; name that with --include, or copy it"
+                    ));
+                }
+            } else if path.is_file() && !secrets.is_empty() {
+                let text = fs::read(&path).map_err(read)?;
+                let has = |value: &str| memmem::find(&text, value.as_bytes()).is_some();
+                let found = secrets.iter().filter(|(_, value)| has(value));
+                self.refused.extend(found.map(|(variable, _)| {
+                    format!("{name}: it has the value of the variable {variable}, which looks like a key; name the variable instead")
+                }));
             }
-            let target = fs::read_link(&path).map_err(BundleError::disk("read", &path))?;
-            self.refused.push(format!(
-                "{}: it is a link to {}, which is not in the bundle; name that with --include, or copy it",
-                path.strip_prefix(directory).unwrap_or(&path).display(),
-                target.display()
-            ));
         }
         Ok(())
     }

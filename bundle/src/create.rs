@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -73,12 +75,11 @@ pub async fn create(
     add_named(&mut contents, config, &outline.programs)?;
     more.iter().try_for_each(|path| contents.add(path))?;
     let manifest = add_programs(&mut contents, (config, &outline), runner, on_event)?;
-    contents.refuse_secrets()?;
-    contents.refuse_broken_links()?;
+    contents.refuse_secrets_and_links()?;
     contents.ensure_whole()?;
     let program = env::current_exe().map_err(BundleError::disk("find", Path::new(PROGRAM)))?;
     let manifest = finish(&contents, manifest, &program)?;
-    verify(&contents, &outline.header, runner, on_event).await?;
+    verify(&mut contents, &outline.header, runner, on_event).await?;
     let written = atomic_write(out, WriteOptions::default(), |out| {
         archive::write(&contents.directory, (PROGRAM, &program), out)
     });
@@ -180,10 +181,14 @@ fn add_programs(
             let language = programs::add(contents, program, &mut entry, runner, on_event)?;
             needs_python |= language == Language::Python.name();
             let command = Path::new(&program.launch.one_shot.program);
-            if command.file_name().is_some_and(|name| name == "node") {
-                let command = command.display().to_string();
-                manifest.interpreters.insert("node".to_owned(), command);
-            }
+            let node = match command.file_name().and_then(OsStr::to_str) {
+                Some("node") => Some(command.to_owned()),
+                // It starts the Node.js that it finds.
+                Some("tsx") => Environment::inherited().find_program("node"),
+                _ => None,
+            };
+            let node = node.map(|node| ("node".to_owned(), node.display().to_string()));
+            manifest.interpreters.extend(node);
         }
         manifest.evaluators.push(entry);
     }
@@ -210,17 +215,15 @@ fn finish(
     }
     manifest.glibc = newest.map(|it| it.to_string());
     let path = directory.join(manifest::FILE);
-    let text = serde_json::to_string_pretty(&manifest).map_err(|error| BundleError::Disk {
-        action: format!("write {}", path.display()),
-        source: error.into(),
-    })?;
-    fs::write(&path, text + "\n").map_err(BundleError::disk("write", &path))?;
+    let text = serde_json::to_string_pretty(&manifest).map_err(Into::into);
+    let written = text.and_then(|text| fs::write(&path, text + "\n"));
+    written.map_err(BundleError::disk("write", &path))?;
     Ok(manifest)
 }
 
 /// Opens the bundle before it is written: it names nothing outside of itself, and has the same plan.
 async fn verify(
-    contents: &Contents,
+    contents: &mut Contents,
     home: &Header,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
@@ -232,15 +235,11 @@ async fn verify(
     let config = config.map_err(|error| BundleError::Unprepared(error.to_string()))?;
     let outside = |path: &Path| path.exists() && !path.starts_with(&contents.directory);
     let outside = config.named.iter().filter(|named| outside(&named.path));
-    let reasons: Vec<String> = outside
-        .map(|named| {
-            let path = named.path.display();
-            format!("{path}: the configuration has to name it relative to itself, since a bundle is anywhere")
-        })
-        .collect();
-    if !reasons.is_empty() {
-        return Err(BundleError::Refused(reasons));
-    }
+    contents.refused.extend(outside.map(|named| {
+        let path = named.path.display();
+        format!("{path}: the configuration has to name it relative to itself, since a bundle is anywhere")
+    }));
+    contents.ensure_whole()?;
     let outline = outline(&config, &runner, on_event).await?;
     if outline.header.plan == home.plan {
         return Ok(());

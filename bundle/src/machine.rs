@@ -3,15 +3,11 @@
 use std::{
     collections::BTreeSet,
     env::consts::{ARCH, OS},
-    fs::{self, File},
-    io::{self, Read as _},
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use memchr::memmem;
-
-/// Bytes that are read at a time.
-const CHUNK: usize = 1 << 20;
 
 /// First bytes of programs and libraries on Linux.
 const ELF: &[u8] = b"\x7fELF";
@@ -80,27 +76,15 @@ pub(crate) fn glibc(root: &Path) -> Option<Version> {
 
 /// Returns the newest version of glibc that a file needs; `None` if it is not a program or library, or needs none.
 pub(crate) fn needed_glibc(path: &Path) -> io::Result<Option<Version>> {
-    let mut file = File::open(path)?;
-    let mut start = Vec::new();
-    file.by_ref().take(ELF.len() as u64).read_to_end(&mut start)?;
-    if start != ELF {
+    let bytes = fs::read(path)?;
+    if !bytes.starts_with(ELF) {
         return Ok(None);
     }
-    let (mut newest, mut buffer, finder) = (None, Vec::new(), memmem::Finder::new(SYMBOL));
-    loop {
-        // A name may be on the border of two parts.
-        buffer.drain(..buffer.len().saturating_sub(SYMBOL.len().saturating_add(LONGEST)));
-        let read = file.by_ref().take(CHUNK as u64).read_to_end(&mut buffer)?;
-        if read == 0 {
-            return Ok(newest);
-        }
-        let found = finder.find_iter(&buffer).filter_map(|at| {
-            let rest = &buffer[at..][SYMBOL.len()..];
-            let text = String::from_utf8_lossy(&rest[..rest.len().min(LONGEST)]);
-            Version::parse(&text)
-        });
-        newest = newest.max(found.max());
-    }
+    let versions = memmem::find_iter(&bytes, SYMBOL).filter_map(|at| {
+        let rest = &bytes[at..][SYMBOL.len()..];
+        Version::parse(&String::from_utf8_lossy(&rest[..rest.len().min(LONGEST)]))
+    });
+    Ok(versions.max())
 }
 
 #[cfg(test)]
@@ -142,10 +126,7 @@ mod tests {
     fn the_newest_symbol_of_a_program_counts() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");
-        // One name is on the border of two parts.
-        let mut bytes = [ELF, b"GLIBC_2.2.5\0GLIBC_PRIVATE\0"].concat();
-        bytes.resize(CHUNK + ELF.len() - 8, b'x');
-        bytes.extend(b"GLIBC_2.34\0GLIBC_2.9\0");
+        let bytes = [ELF, b"GLIBC_2.2.5\0GLIBC_PRIVATE\0GLIBC_2.34\0GLIBC_2.9\0"].concat();
         fs::write(&path, &bytes).unwrap();
         assert_eq!(needed_glibc(&path).unwrap(), Version::parse("2.34"));
         fs::write(&path, &bytes[1..]).unwrap();

@@ -62,7 +62,7 @@ struct Traces {
 impl Conversations {
     /// Groups the traces, and returns how. `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
     pub fn new(
-        index: TraceIndex,
+        mut index: TraceIndex,
         conventions: Conventions,
         group_by: GroupBy,
         eval_set_has_multi_turn: bool,
@@ -70,6 +70,7 @@ impl Conversations {
     ) -> (Self, GroupedBy) {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
+        index.end_grouping();
         let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
         (Self::of(origin, attributes), grouped_by)
     }

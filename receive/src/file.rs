@@ -4,7 +4,7 @@
 //! whole. The last lines may be of requests that were not answered, and the very last one may be cut off.
 
 use std::{
-    collections::HashSet,
+    fmt::Display,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::Path,
@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use tokio::sync::Notify;
 
 use crate::{
-    lines::{Line, TraceId},
+    lines::Line,
     open::{Conversations, Piece},
 };
 
@@ -35,15 +35,8 @@ impl FileError {
 /// Returns the lines of a document.
 pub(crate) type ReadLines = fn(&[u8]) -> Result<Vec<Line>, String>;
 
-/// Reason why lines were not written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
-    #[error("too many conversations are open; try again later")]
-    Full,
-    /// The error of the system.
-    #[error("spans cannot be written: {0}")]
-    Unwritten(String),
-}
+/// Reason for not writing lines: their conversations are too many.
+const FULL: &str = "too many conversations are open; try again later";
 
 /// Conversations, and a signal that there are further ones.
 #[derive(Debug)]
@@ -109,11 +102,12 @@ impl TraceFile {
     }
 
     /// Writes lines, all or none, and returns when they are on the disk.
-    pub(crate) fn append(&self, lines: &[Line]) -> Result<(), Refused> {
-        let traces = lines.iter().map(|line| line.trace).collect();
-        let text: Vec<u8> =
-            lines.iter().flat_map(|line| [&line.text, &b"\n"[..]].concat()).collect();
-        let end = self.append_text(lines, &traces, &text)?;
+    ///
+    /// # Errors
+    ///
+    /// The reason why nothing was written.
+    pub(crate) fn append(&self, lines: &[Line]) -> Result<(), String> {
+        let end = self.append_text(lines)?;
         let mut synced = lock(&self.synced);
         if *synced >= end {
             return Ok(());
@@ -129,32 +123,29 @@ impl TraceFile {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Refused> {
-        self.failure.get().map_or(Ok(()), |error| Err(Refused::Unwritten(error.clone())))
+    fn check(&self) -> Result<(), String> {
+        self.failure.get().map_or(Ok(()), |error| Err(unwritten(error)))
     }
 
     /// Writes lines, and returns where they end.
-    fn append_text(
-        &self,
-        lines: &[Line],
-        traces: &HashSet<TraceId>,
-        text: &[u8],
-    ) -> Result<u64, Refused> {
+    fn append_text(&self, lines: &[Line]) -> Result<u64, String> {
         self.check()?;
+        let traces = lines.iter().map(|line| line.trace).collect();
+        let text: Vec<u8> =
+            lines.iter().flat_map(|line| [&line.text, &b"\n"[..]].concat()).collect();
         let now = Instant::now();
         let mut end = lock(&self.end);
-        let has_room = self.shared.lock().has_room(traces, now);
-        if !has_room {
+        if !self.shared.lock().has_room(&traces, now) {
             // Some may be finished for the next attempt.
             self.shared.changed.notify_one();
-            return Err(Refused::Full);
+            return Err(FULL.to_owned());
         }
         let mut file = &self.file;
         // What an earlier attempt has left is removed first.
         let written = file.set_len(*end).and_then(|()| file.seek(SeekFrom::Start(*end)));
-        if let Err(error) = written.and_then(|_| file.write_all(text)) {
+        if let Err(error) = written.and_then(|_| file.write_all(&text)) {
             let _ = file.set_len(*end);
-            return Err(Refused::Unwritten(error.to_string()));
+            return Err(unwritten(&error));
         }
         let mut conversations = self.shared.lock();
         for line in lines {
@@ -165,6 +156,10 @@ impl TraceFile {
         self.shared.changed.notify_one();
         Ok(*end)
     }
+}
+
+fn unwritten(error: &dyn Display) -> String {
+    format!("spans cannot be written: {error}")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -261,7 +256,7 @@ mod tests {
 
     fn append(file: &TraceFile, ids: &[&str]) -> Result<(), String> {
         let lines: Vec<_> = ids.iter().flat_map(|id| read_id(id.as_bytes()).unwrap()).collect();
-        file.append(&lines).map_err(|refused| refused.to_string())
+        file.append(&lines)
     }
 
     fn pieces(file: &TraceFile, id: &str) -> String {
@@ -378,7 +373,7 @@ mod tests {
         let path = directory.path().join("t.jsonl");
         let rules = Rules { open: 1, ..Rules::new(false) };
         let (file, _) = TraceFile::open(&path, Conversations::new(rules), read_id).unwrap();
-        let full = || Err(Refused::Full.to_string());
+        let full = || Err(FULL.to_owned());
         assert_eq!(append(&file, &[ONE, TWO]), full());
         assert_eq!((append(&file, &[ONE]), append(&file, &[ONE])), (Ok(()), Ok(())));
         assert_eq!(append(&file, &[TWO]), full());

@@ -18,7 +18,7 @@ use evaluator_host::{
     trace::{FileTraces, Trace, TraceFormats, load_text},
 };
 use evaluator_serve::{Ended, Server};
-use tokio::{sync::mpsc, task::spawn_blocking, time::timeout_at};
+use tokio::{sync::mpsc, task::spawn_blocking, time::sleep_until};
 
 use crate::{
     file::{self, FileError, ReadLines, Shared, TraceFile},
@@ -132,16 +132,11 @@ async fn feed(
             Next::Judge(finished) => finished,
             Next::Wait(_) if closing.is_cancelled() => return again,
             Next::Wait(until) => {
-                let woken = async {
-                    tokio::select! {
-                        () = shared.changed.notified() => {}
-                        () = closing.cancelled() => {}
-                    }
-                };
-                match until {
-                    // The time is over, or there is something else to do.
-                    Some(until) => drop(timeout_at(until.into(), woken).await),
-                    None => woken.await,
+                let due = until.unwrap_or_else(Instant::now);
+                tokio::select! {
+                    () = shared.changed.notified() => {}
+                    () = closing.cancelled() => {}
+                    () = sleep_until(due.into()), if until.is_some() => {}
                 }
                 continue;
             }
@@ -221,15 +216,8 @@ impl Loader {
         self.extractor.conversation(&[Trace {
             trace_id: trace_id.into(),
             file: self.path.clone(),
-            spans: Vec::new(),
-            parent: Vec::new(),
-            children: Vec::new(),
-            roots: Vec::new(),
-            logs: Vec::new(),
-            orphan_logs: Vec::new(),
-            warnings: Vec::new(),
             errors: vec![format!("its spans cannot be read again: {error}")],
-            dropped_copies: 0,
+            ..Trace::default()
         }])
     }
 }

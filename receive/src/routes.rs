@@ -223,9 +223,8 @@ async fn accept(
         })?;
         drop(decoder);
         if !lines.is_empty() {
-            app.file.append(&lines).map_err(|refused| {
-                let message = refused.to_string();
-                Fault::new(StatusCode::SERVICE_UNAVAILABLE, "unwritten", message)
+            app.file.append(&lines).map_err(|reason| {
+                Fault::new(StatusCode::SERVICE_UNAVAILABLE, "unwritten", reason)
             })?;
         }
         Ok(reason.map(|reason| (rejected, reason)))

@@ -356,6 +356,26 @@ fn a_compiled_program_is_taken_as_it_is_and_never_built_again() {
 }
 
 #[test]
+fn typescript_runs_by_tsx_where_there_are_no_variables() {
+    let directory = projects();
+    directory.file("checks/check.ts", TYPESCRIPT);
+    directory.file("checks/c.yaml", "evaluators:\n- {name: ts, type: code, path: check.ts}\n");
+    // A Node.js that strips no types leaves the file to tsx, which is a script of its own.
+    directory.script("old/node", "echo v20.19.0");
+    let tsx = "while read -r _; do :; done\n[ \"$(node)\" = v20.19.0 ] && echo '{\"score\": 0.75}'";
+    directory.script("checks/node_modules/.bin/tsx", tsx);
+    let mut command =
+        requirements::command(&directory, &["bundle", "-c", "checks/c.yaml", "-o", "b.tar.gz"]);
+    let path = format!("{}:/usr/bin:/bin", directory.join("old").display());
+    finish(command.env("PATH", path).spawn().unwrap()).exits(0);
+    let other = unpack(&directory, false);
+    let mut command = other.command(&args_of("checks/eval_config.yaml"));
+    command.env_remove("PATH");
+    let ran = pipe(command, &[line(1)]).exits(0);
+    assert_eq!(scores(&ran.stdout), [("ts".to_owned(), json!(0.75))]);
+}
+
+#[test]
 fn a_fetched_evaluator_is_there_with_its_pin() {
     const CONFIG: &str =
         "evaluators:\n  - {name: polite, type: remote, ref: evaluators/polite/polite.py}\n";

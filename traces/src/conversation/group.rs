@@ -246,10 +246,13 @@ pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool)
     groups.into_values().map(Group::new).collect()
 }
 
-/// Conversations as numbers of traces: eight bytes for each conversation of one trace, and four for each further trace.
+/// Conversations as numbers of traces: nothing if each trace is one, else eight bytes for each conversation and four for each
+/// further trace.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// Traces by group, and within a group in the order of the index.
+    /// Number of groups.
+    count: usize,
+    /// Traces by group, and within a group in the order of the index. Empty if each trace is the group with its number.
     members: Vec<u32>,
     /// End of each group in `members`.
     ends: Vec<u32>,
@@ -259,17 +262,23 @@ impl Groups {
     /// Returns the number of groups.
     #[expect(clippy::len_without_is_empty, reason = "the only caller counts")]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.count
     }
 
     /// Returns the traces of a group, at least one.
     pub fn get(&self, group: usize) -> impl ExactSizeIterator<Item = usize> {
-        let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.members[start as usize..self.ends[group] as usize].iter().map(|trace| *trace as usize)
+        let places = match (self.ends.get(group), group.checked_sub(1)) {
+            (Some(end), before) => before.map_or(0, |it| self.ends[it] as usize)..*end as usize,
+            (None, _) => group..group + 1,
+        };
+        places.map(|place| self.members.get(place).map_or(place, |trace| *trace as usize))
     }
 
     /// Sorts traces into `groups` groups by their numbers in `group_of`, where [`NONE`] means that a trace is in no group.
     fn sorted(group_of: &[u32], groups: usize) -> Self {
+        if group_of.iter().zip(0..).all(|(group, trace)| *group == trace) {
+            return Self { count: groups, ..Self::default() };
+        }
         // First the start of each group, which moves to its end while the group is filled.
         let mut ends = vec![0; groups];
         for group in group_of.iter().filter(|group| **group != NONE) {
@@ -286,7 +295,7 @@ impl Groups {
             members[*next as usize] = trace;
             *next += 1;
         }
-        Self { members, ends }
+        Self { count: groups, members, ends }
     }
 }
 

@@ -80,8 +80,8 @@ pub struct LogRecord {
     pub attributes: Object,
 }
 
-/// All spans of one trace id in one file, as a tree.
-#[derive(Clone, Debug)]
+/// All spans of one trace id in one file, as a tree. Default: no spans.
+#[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// Normalized trace id.
     pub trace_id: Arc<str>,

@@ -132,7 +132,16 @@ impl Node {
                 Ok((command.arg("--experimental-strip-types").arg(source), None))
             }
             TypeStripping::Never => match self.find_tsx(source) {
-                Some(tsx) => Ok((CommandSpec::new(tsx).arg(source), None)),
+                Some(tsx) => {
+                    let mut command = CommandSpec::new(tsx).arg(source);
+                    // It is a script that looks for Node.js, and engines start programs without variables.
+                    if let (None, Some(directory)) = (command.variable("PATH"), node.parent()) {
+                        let mut path = directory.as_os_str().to_owned();
+                        path.push(":/usr/bin:/bin");
+                        command = command.env("PATH", path);
+                    }
+                    Ok((command, None))
+                }
                 // Node.js would refuse the file, by its kind or for its types.
                 None if in_module_package(source)
                     || paths::has_extension(source, &[".mts"])

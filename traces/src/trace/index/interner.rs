@@ -33,6 +33,11 @@ impl Interner {
         self.ends.reserve(ids);
     }
 
+    /// Frees what only adding and finding texts needs. None can be found afterwards.
+    pub(super) fn finish(&mut self) {
+        self.numbers = HashTable::new();
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -43,7 +43,7 @@ const OPEN_FILES: usize = 16;
 /// The traces of some files, of which only those in use are in memory.
 ///
 /// Each file is scanned once, to check it and to note the positions of its spans; [`TraceIndex::read`] reads a trace.
-/// Memory grows with the number of traces, by some 80 bytes for a small one, and not with the size of the files: up to
+/// Memory grows with the number of traces, by some 65 bytes for a small one, and not with the size of the files: up to
 /// 64 KB of consecutive text of one trace are one note of 24 bytes. Inputs that cannot be read in place (pipes, compressed
 /// files) are copied to a temporary file. Files of formats of other crates are held in memory.
 #[derive(Debug, Default)]
@@ -145,6 +145,12 @@ impl TraceIndex {
     /// Returns the number of a name.
     pub(crate) fn name_number(&self, name: &str) -> Option<u32> {
         self.catalog.names.find(name)
+    }
+
+    /// Frees what [`group_indexed`](crate::conversation::group_indexed) alone needs. The traces are not grouped again.
+    #[doc(hidden)]
+    pub fn end_grouping(&mut self) {
+        self.catalog.names.finish();
     }
 
     /// Returns the names that the tracked attributes of a trace have, or `None` if only reading the trace tells.

@@ -96,7 +96,8 @@ impl RecordRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     /// Offset and length of the resource; in the format of Jaeger, of all processes of a trace. Length 0 if it is absent.
-    resource: (u64, u32),
+    offset: u64,
+    length: u32,
     /// Number of the scope, or the constant.
     scope: u32,
 }
@@ -105,7 +106,7 @@ impl Origin {
     const NO_SCOPE: u32 = u32::MAX;
 
     pub(super) fn resource(&self) -> Option<Location> {
-        let (offset, length) = self.resource;
+        let Self { offset, length, .. } = *self;
         (length > 0).then_some(Location { offset, length })
     }
 
@@ -535,10 +536,10 @@ impl<'w> Walk<'w> {
         resource: Option<Location>,
         scopes: &[(Range<usize>, Option<u32>)],
     ) -> Result<(), LoadErrorKind> {
-        let resource = resource.map_or((0, 0), |location| (location.offset, location.length));
+        let Location { offset, length } = resource.unwrap_or(Location { offset: 0, length: 0 });
         for (ranges, scope) in scopes {
-            let origin = Origin { resource, scope: scope.unwrap_or(Origin::NO_SCOPE) };
-            if ranges.is_empty() || (resource.1 == 0 && scope.is_none()) {
+            let origin = Origin { offset, length, scope: scope.unwrap_or(Origin::NO_SCOPE) };
+            if ranges.is_empty() || (length == 0 && scope.is_none()) {
                 continue;
             }
             if self.origins.last() != Some(&origin) {
