@@ -7,7 +7,6 @@ use std::{
     thread,
 };
 
-use evaluator_json::{self as json, ParseOptions, Value};
 use evaluator_traces::conversation::RunPerformance;
 
 use super::{
@@ -78,7 +77,8 @@ impl ValuesInOrder {
             self.values.add(&conversation);
             self.next += 1;
         }
-        let is_large = self.waiting.len() > WAITING || self.values.conversations() > COLLECTED;
+        let is_large =
+            self.waiting.len() > WAITING || self.values.cases.conversations() > COLLECTED;
         if is_odd || is_large {
             *self = Self { gave_up: true, ..Self::default() };
         }
@@ -182,7 +182,7 @@ impl Collector {
         self.inner.stores.iter_mut().for_each(Store::close);
         self.inner.performance = self.inner.totals.finish();
         let ValuesInOrder { values, gave_up, .. } = self.values;
-        if !gave_up && values.conversations() == self.inner.entries.len() as u64 {
+        if !gave_up && values.cases.conversations() == self.inner.entries.len() as u64 {
             self.inner.values = values.into();
         }
         Conversations(Arc::new(self.inner))
@@ -199,24 +199,27 @@ impl Collector {
         self.inner.totals.run_warnings = RunWarnings::new(subjects);
     }
 
-    /// Counts the conversations again if one was replaced.
+    /// Returns true if a conversation was replaced, so that everything has to be counted again.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.is_replaced
+    }
+
+    /// Counts the conversations again.
     ///
     /// # Errors
     ///
     /// A conversation cannot be read back.
     pub(super) fn recount(&mut self) -> io::Result<()> {
-        let Inner { entries, stores, totals, .. } = &mut self.inner;
-        if !mem::take(&mut self.is_replaced) {
-            return Ok(());
+        let mut totals = Totals::default();
+        totals.run_warnings = self.inner.totals.run_warnings.unset();
+        let (readers, parts) = (Vec::new(), Parts::ALL);
+        let mut reports = ConversationReports { inner: &self.inner, readers, next: 0, parts };
+        let entries = self.inner.entries.iter().enumerate();
+        for (number, entry) in entries.filter(|(_, entry)| entry.length > 0) {
+            let line = reports.line(*entry)?;
+            totals.count(&Place::Number(number), &Self::read(line.as_bytes())?.1);
         }
-        let run_warnings = totals.run_warnings.unset();
-        *totals = Totals::default();
-        totals.run_warnings = run_warnings;
-        for (number, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.length > 0) {
-            let span = Span { start: entry.start, length: entry.length.into() };
-            let line = stores[entry.store as usize].line(span)?;
-            totals.count(&Place::Number(number), &Self::read(&line)?.1);
-        }
+        self.inner.totals = totals;
         Ok(())
     }
 
@@ -423,8 +426,8 @@ impl Conversations {
     }
 
     /// Scores of the evaluators that were called, in the order of the configuration.
-    pub fn evaluator_scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
-        self.0.totals.scores()
+    pub fn evaluator_scores(&self) -> &[EvaluatorScores] {
+        &self.0.totals.evaluators
     }
 
     /// Number of conversations that an evaluator did not evaluate. Errors do not count.
@@ -547,13 +550,11 @@ impl<'c> ConversationReports<'c> {
     /// The next report without its performance, and the performance as it is in the run file.
     pub(super) fn next_with_text(
         &mut self,
-    ) -> Option<io::Result<(ConversationReport, Option<Value>)>> {
+    ) -> Option<io::Result<(ConversationReport, Option<String>)>> {
         self.next_as(|line| {
             let (record, text): (ConversationRecord<ConversationReport>, _) =
                 Parts::read_with_text(line)?;
-            let parsed = text.map(|text| json::parse(&text, &ParseOptions::default()));
-            let performance = parsed.transpose().map_err(io::Error::other)?;
-            Ok((record.conversation, performance.map(|parsed| parsed.value)))
+            Ok((record.conversation, text))
         })
     }
 

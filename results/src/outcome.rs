@@ -101,15 +101,16 @@ impl EvaluationReport {
     /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the
     /// evaluator write.
     pub fn shown_score(&self) -> Option<f64> {
-        self.score.filter(|_| self.is_judged())
+        self.score.filter(|_| self.is_scored())
     }
 
     /// Scores of the turns to show to people; empty where the evaluation was not judged.
     pub fn shown_turn_scores(&self) -> &[Option<f64>] {
-        if self.is_judged() { &self.per_invocation_scores } else { &[] }
+        if self.is_scored() { &self.per_invocation_scores } else { &[] }
     }
 
-    fn is_judged(&self) -> bool {
+    /// Returns true if it passed or failed.
+    pub(crate) fn is_scored(&self) -> bool {
         matches!(self.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed)
     }
 }

@@ -7,14 +7,11 @@ use evaluator_statistics::{Weights, kappa};
 use super::{
     matching::Matched,
     measure::{Item, Measured},
-    model::{
-        Agreement, AgreementError, AgreementSettings, EvaluatorAgreement, LabelCounts,
-        RaterComment, UnmatchedLabel,
-    },
+    model::{Agreement, AgreementError, AgreementSettings, EvaluatorAgreement, RaterComment},
     raters::{Ratings, Reference, applicable},
     talks::Talks,
 };
-use crate::{Label, Labels, Report};
+use crate::{Label, LabelCounts, Labels, Report, UnmatchedLabel};
 
 /// Number of unmatched labels that are named.
 const NAMED: usize = 10;
@@ -42,7 +39,7 @@ impl Agreement {
         let chosen: Vec<_> = known(&talks, &settings.evaluators)?.into_iter().map(named).collect();
         let with = known(&talks, settings.with.as_slice())?.into_iter().map(named).next();
         if let Some((_, name)) = with.as_ref().filter(|it| chosen.contains(it)) {
-            return Err(AgreementError::Nothing(format!(
+            return Err(AgreementError::Refused(format!(
                 "`{name}` would be compared with itself; --with names another evaluator than --evaluator"
             )));
         }
@@ -101,7 +98,7 @@ impl Agreement {
             if settings.min_kappa.is_some() && ratings.are_graded && settings.pass_from.is_none() {
                 let first = ratings.all.iter().find_map(|it| it.labels.first());
                 let place = first.map(|it| it.place.to_string()).unwrap_or_default();
-                return Err(AgreementError::Nothing(format!(
+                return Err(AgreementError::Refused(format!(
                     "{place}: labels are grades, and --min-kappa needs two classes; --pass-from GRADE says from which grade on a label is a pass"
                 )));
             }
@@ -116,12 +113,12 @@ impl Agreement {
             && self.evaluators.is_empty()
         {
             let others = labels.others.join(", ");
-            return AgreementError::Nothing(format!(
+            return AgreementError::Refused(format!(
                 "labels are about {others}, which is not compared; --about NAME uses labels of this name for the evaluators of the run"
             ));
         }
         let errors: u64 = self.evaluators.iter().map(|it| it.errors).sum();
-        AgreementError::Nothing(format!(
+        AgreementError::Refused(format!(
             "there is nothing to compare: no conversation has both a label and a verdict ({errors} errors)"
         ))
     }
@@ -133,7 +130,7 @@ pub(super) fn known(talks: &Talks, wanted: &[String]) -> Result<Vec<usize>, Agre
     for name in wanted {
         let number = talks.evaluators.iter().position(|it| it == name).ok_or_else(|| {
             let names = talks.evaluators.join(", ");
-            AgreementError::Nothing(format!("the run has no evaluator `{name}`; it has {names}"))
+            AgreementError::Refused(format!("the run has no evaluator `{name}`; it has {names}"))
         })?;
         if !numbers.contains(&number) {
             numbers.push(number);
@@ -167,17 +164,12 @@ fn counts(labels: &Labels, matched: &Matched<'_>, is_used: impl Fn(&Label) -> bo
         name: label.name().to_owned(),
     });
     LabelCounts {
-        files: labels.files.clone(),
         labels: labels.labels.len() as u64,
-        other_splits: labels.other_splits,
-        not_labelled: labels.not_labelled,
-        cancelled: labels.cancelled,
-        not_by_people: labels.not_by_people,
-        not_about_conversations: labels.not_about_conversations,
         about_others: others.len() as u64,
         others: names.into_iter().map(str::to_owned).collect(),
         unmatched: matched.unmatched.len() as u64,
         unmatched_labels: named.collect(),
+        ..labels.counts.clone()
     }
 }
 

@@ -50,7 +50,7 @@ impl<'f> PartReport<'f> {
         let identity = match (segment.header.part, &end) {
             (None, _) => Identity::Run(place),
             (Some(Part::Shard(shard)), _) => Identity::Shard(shard.number),
-            (Some(Part::Pipe { .. }), Some(_)) => Identity::Filter(segment.sum),
+            (Some(Part::Pipe { .. }), Some(_)) => Identity::Filter(segment.counts.sum),
             (Some(Part::Pipe { .. }), None) => Identity::Unfinished,
         };
         let (is_ended, read) = (end.is_some(), end.as_ref().and_then(|end| end.read));
@@ -138,6 +138,7 @@ pub(super) fn merged(mut parts: Vec<PartReport<'_>>) -> Merged {
     input_errors.dedup_by_key(|(file, line, _)| (*file, *line));
     let sentences = input_errors.iter().map(|(file, line, error)| sentence(file, *line, error));
     merged.report.errors.extend(sentences);
+    merged.report.counted_errors += more.values().map(|count| count - 1).sum::<usize>();
     merged.report.errors.extend(more.into_iter().map(|((file, _), count)| {
         format!(
             "{}: {count} more lines of the input cannot be used; its records of the kind `input_error` name them",
