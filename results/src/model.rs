@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EvaluationOutcome, EventContext, Status, Tally, TargetProxyReport,
+    EventContext, Status, TargetProxyReport,
     digest::Digest,
     encoding,
     error_type::{EXTRACTION_FAILED, ErrorType, NOT_RUN},
@@ -308,17 +308,6 @@ impl EvaluationReport {
     /// Creates the report of an evaluation with the status `NOT_EVALUATED`, without a score or an error.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), attempts: 1, ..Self::default() }
-    }
-
-    /// Adds the evaluation to a tally.
-    pub fn count_in(&self, tally: &mut Tally) {
-        *match self.outcome() {
-            EvaluationOutcome::Passed => &mut tally.passed,
-            EvaluationOutcome::Failed => &mut tally.failed,
-            EvaluationOutcome::NotEvaluated => &mut tally.not_evaluated,
-            EvaluationOutcome::Error => &mut tally.errored,
-            EvaluationOutcome::NotRun => &mut tally.not_run,
-        } += 1;
     }
 
     /// Returns false if the run stopped before the evaluation.

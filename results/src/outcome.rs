@@ -2,7 +2,7 @@
 
 use evaluator_json::Value;
 
-use super::{EvaluationReport, Status};
+use super::{EvaluationReport, Status, Tally};
 
 /// Outcome of one evaluation. Unlike [`Status`], which is part of the contract, it distinguishes an error from an evaluation
 /// that does not apply.
@@ -85,6 +85,17 @@ impl EvaluationReport {
                 ..Self::new(text("name"))
             }
         })
+    }
+
+    /// Adds the evaluation to a tally.
+    pub fn count_in(&self, tally: &mut Tally) {
+        *match self.outcome() {
+            EvaluationOutcome::Passed => &mut tally.passed,
+            EvaluationOutcome::Failed => &mut tally.failed,
+            EvaluationOutcome::NotEvaluated => &mut tally.not_evaluated,
+            EvaluationOutcome::Error => &mut tally.errored,
+            EvaluationOutcome::NotRun => &mut tally.not_run,
+        } += 1;
     }
 
     /// Outcome of the evaluation.

@@ -1,6 +1,6 @@
 //! Counts of a report, collected while its conversations are written.
 
-use std::{collections::BTreeMap, mem};
+use std::mem;
 
 use evaluator_traces::conversation::{RunPerformance, RunSums};
 
@@ -51,10 +51,10 @@ pub struct EvaluatorScores {
     first: (Place, usize),
     /// Reasons why it did not evaluate conversations.
     reasons: Vec<Reason>,
-    /// Number of conversations with other reasons.
-    others: u64,
+    /// Number of conversations with other reasons. Which these are depends on the order in which conversations are counted.
+    pub(super) others: u64,
     /// Name of the executor that contained all of its evaluations; `None` if none did, or not in all.
-    contained: Option<String>,
+    pub(super) contained: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -119,25 +119,6 @@ impl Totals {
     pub(super) fn finish(&mut self) -> Option<RunPerformance> {
         self.evaluators.sort_by(|one, other| one.first.cmp(&other.first));
         mem::take(&mut self.performance).finish()
-    }
-
-    /// Returns the evaluators that have errors and no score, in the order of the report.
-    pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
-        self.evaluators.iter().filter(|it| it.broke && it.scored == 0).map(|it| &*it.name)
-    }
-
-    /// Returns the number of evaluators that were called, and of those that each executor contained.
-    pub(super) fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
-        let mut executors = BTreeMap::new();
-        for executor in self.evaluators.iter().filter_map(|it| it.contained.as_deref()) {
-            *executors.entry(executor).or_default() += 1;
-        }
-        (self.evaluators.len(), executors)
-    }
-
-    /// Returns true if [`not_evaluated`](Self::not_evaluated) is the same in whatever order conversations are counted.
-    pub(super) fn has_all_reasons(&self) -> bool {
-        self.evaluators.iter().all(|evaluator| evaluator.others == 0)
     }
 
     /// Returns the reasons of each evaluator that did not evaluate a conversation, in the order of the report.

@@ -87,7 +87,7 @@ pub fn read_parts(files: &[PathBuf], options: &ReadOptions) -> Result<Report, Ru
         report.files = files.to_vec();
         return Ok(report);
     }
-    let mut fold = Fold { files, found: Found::new(), set: PartSet::default() };
+    let mut fold = Fold { files, found: Found::default(), set: PartSet::default() };
     fold.read_all(options)?;
     fold.finish(options)
 }
@@ -202,12 +202,10 @@ impl<'f> Fold<'f> {
 
     /// Finishes the report.
     fn finish(mut self, options: &ReadOptions) -> Result<Report, RunFileError> {
-        let part = self.part();
-        let doubles = self.drop_doubles().map_err(|error| unread(self.files, error))?;
+        let (part, files) = (self.part(), self.files);
+        let doubles = self.drop_doubles().map_err(|error| unread(files, error))?;
         let conflicts = match part {
-            Some(_) => {
-                self.conflicts(&doubles.different).map_err(|error| unread(self.files, error))?
-            }
+            Some(_) => self.conflicts(&doubles.different).map_err(|error| unread(files, error))?,
             None if self.files.len() > 1 => self.refuse_doubles().map(|()| Vec::new())?,
             None => Vec::new(),
         };
@@ -251,14 +249,14 @@ impl<'f> Fold<'f> {
             // The parts are one run.
             report.header = Some(Arc::new(Header { part: None, ..header }));
         }
-        let collector = self.found.finish(part).map_err(|error| unread(self.files, error))?;
-        report.warnings.extend(collector.warnings());
+        let collector = self.found.finish(part).map_err(|error| unread(files, error))?;
+        report.warnings.extend(collector.inner.totals.run_warnings.sentences());
         if merged.parts > 1 {
             report.warnings.extend(set.environments.warnings());
         }
         slice_by(&mut report, options, &set.recorded);
         report.remarks.extend(remark(doubles.twice));
-        report.files = self.files.to_vec();
+        report.files = files.to_vec();
         report.conversations = collector.finish();
         Ok(report)
     }

@@ -156,21 +156,14 @@ impl PartReport<'_> {
         let is_new = |place: usize, text: &String, known: &[String], begun: usize| {
             place >= begun || !known.contains(text)
         };
-        let mut kept = 0;
-        let mut moved = BTreeMap::new();
-        let mut place = 0;
-        errors.retain(|error| {
-            let is_kept = is_new(place, error, &known[0], self.begun[0]);
-            if let (true, Some(cause)) = (is_kept, causes.remove(&place)) {
-                moved.insert(kept, cause);
+        let (all, mut all_causes) = (mem::take(errors), mem::take(causes));
+        for (place, error) in all.into_iter().enumerate() {
+            if is_new(place, &error, &known[0], self.begun[0]) {
+                causes.extend(all_causes.remove(&place).map(|cause| (errors.len(), cause)));
+                errors.push(error);
             }
-            kept += usize::from(is_kept);
-            place += 1;
-            is_kept
-        });
-        *causes = moved;
-        let mut places = 0..;
-        let begun = self.begun[1];
+        }
+        let (mut places, begun) = (0.., self.begun[1]);
         warnings.retain(|it| is_new(places.next().unwrap_or_default(), it, &known[1], begun));
     }
 }

@@ -64,7 +64,8 @@ pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
 pub use part::{InputError, Part, Shard};
 pub(crate) use store::{Reader, Span, Store};
-pub use writer::{Event, RunWriter};
+pub use stream::Event;
+pub use writer::RunWriter;
 
 /// Reason why a file is not used.
 #[derive(Debug, thiserror::Error)]

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// What was found in all files so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) collector: Collector,
     pub(super) rows: Vec<Row>,
@@ -119,19 +119,6 @@ pub(super) fn is_foreign(file: &Path) -> bool {
 }
 
 impl Found {
-    pub(super) fn new() -> Self {
-        Self {
-            collector: Collector::new(0, 0),
-            rows: Vec::new(),
-            sessions: Vec::new(),
-            further_traces: Vec::new(),
-            transcripts: BTreeMap::new(),
-            cases: HashSet::new(),
-            has_lost_rows: false,
-            before: 0,
-        }
-    }
-
     /// Reads a file. `each` takes its segments, each as soon as it is read. Returns false if it has no whole header: its run was
     /// killed before.
     pub(super) fn read(
@@ -162,7 +149,7 @@ impl Found {
             }
         }
         each(self, segment)?;
-        self.collector.end_part();
+        self.collector.values.end_part();
         self.before = self.rows.len();
         Ok(true)
     }
@@ -201,9 +188,9 @@ impl Found {
             Some(Part::Shard(_)) => Place::Number(row.number),
             Some(Part::Pipe { .. }) => Place::TraceId(Arc::clone(&conversation.trace_id)),
         };
-        self.collector.count(&place, conversation);
+        self.collector.inner.totals.count(&place, conversation);
         if part.is_none() {
-            self.collector.add_values(row.number, conversation);
+            self.collector.values.add(row.number, conversation);
         }
         self.rows.push(row);
     }

@@ -5,11 +5,20 @@ use std::{collections::BTreeMap, fmt, io::Write, mem};
 use serde::Serialize;
 
 use super::{
-    Event, Header,
+    Header,
     format::{self, ConversationRecord, EndRecord, kind},
     part::{InputError, PartCounts},
 };
 use crate::{ConversationReport, Report};
+
+/// A problem with the file. The run continues.
+#[derive(Debug)]
+pub enum Event {
+    /// The named file cannot be written. Returned once.
+    Failed(String),
+    /// No temporary file can be written, so the run needs memory. Returned once.
+    InMemory(String),
+}
 
 /// The records of a part. After an error nothing more is written.
 pub(super) struct PartStream {

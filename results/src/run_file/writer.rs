@@ -24,7 +24,7 @@ use super::{
     header::random_id,
     part::{InputError, Part, PartCounts},
     store::Span,
-    stream::{Failure, PartStream},
+    stream::{Event, Failure, PartStream},
 };
 use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report, digest::Digest};
 
@@ -58,15 +58,6 @@ struct Named {
     /// Number of these that are used, by the numbers of conversations.
     reused: Vec<u32>,
     failure: Failure,
-}
-
-/// A problem with the file. The run continues.
-#[derive(Debug)]
-pub enum Event {
-    /// The named file cannot be written. Returned once.
-    Failed(String),
-    /// No temporary file can be written, so the run needs memory. Returned once.
-    InMemory(String),
 }
 
 impl RunWriter {
@@ -135,7 +126,7 @@ impl RunWriter {
         if let Some((opened, named)) = opened {
             let started = opened.start(&named.path, header).and_then(|(store, known)| {
                 named.syncer = Some(Syncer::start(store.handle()?)?);
-                self.collector.replace_store(store);
+                self.collector.inner.stores = vec![store];
                 named.known = if named.resume { known } else { HashMap::new() };
                 Ok(())
             });
@@ -240,7 +231,7 @@ impl RunWriter {
             report.header = self.header;
             return stream.finish(report);
         }
-        if self.collector.is_replaced() {
+        if self.collector.is_replaced {
             let recounted = self.collector.recount();
             self.note(recounted);
         }
@@ -248,7 +239,7 @@ impl RunWriter {
         report.reused = resumes.then(|| self.reused());
         let end = EndRecord {
             conversations: self.collector.added(),
-            tally: self.collector.tally(),
+            tally: self.collector.inner.totals.tally,
             sum: self.part.map(|_| self.counts.sum),
             read: None,
             report: &*report,
@@ -262,13 +253,14 @@ impl RunWriter {
             event = event.or_else(|| named.event());
         }
         let failure = self.named.as_ref().and_then(Named::message);
-        report.warnings.extend(self.collector.warnings());
+        report.warnings.extend(self.collector.inner.totals.run_warnings.sentences());
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.header = self.header;
         report.files = self.named.map(|named| named.path).into_iter().collect();
         if self.part.is_some() {
-            self.collector.keep_added();
+            // The others are of other parts of the run.
+            self.collector.inner.entries.retain(|entry| entry.length > 0);
         }
         report.conversations = self.collector.finish();
         event
