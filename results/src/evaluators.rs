@@ -79,16 +79,18 @@ impl EvaluatorSums {
         certified: impl Fn(&str) -> CertificateOf<'c>,
     ) -> Vec<Self> {
         let sums = values.evaluators.iter().map(|evaluator| {
-            // The only input without a result is an empty one.
-            let estimated = |measure| {
-                estimate(measure, &values.sample(evaluator, measure, false), confidence).ok()
-            };
             let own = gates.iter().filter(|gate| gate.evaluator == evaluator.name);
-            let sample = values.sample(evaluator, Measure::Mean, false);
-            let clustered = sample
-                .clusters
-                .and_then(|clusters| mean_clustered(&sample.values, &clusters, confidence).ok());
-            let pass_rate = estimated(Measure::PassRate);
+            let sample = |measure| values.sample(evaluator, measure, false);
+            // The only input without a result is an empty one.
+            let (mean, clustered) = {
+                let sample = sample(Measure::Mean);
+                let clusters = sample.clusters.as_deref();
+                let clustered =
+                    clusters.and_then(|it| mean_clustered(&sample.values, it, confidence).ok());
+                (estimate(Measure::Mean, &sample, confidence).ok(), clustered)
+            };
+            let pass_rate =
+                estimate(Measure::PassRate, &sample(Measure::PassRate), confidence).ok();
             let certified = certified(&evaluator.name);
             let corrected = pass_rate.and_then(|rate| corrected(rate, &certified, confidence));
             Self {
@@ -96,7 +98,7 @@ impl EvaluatorSums {
                 cases: evaluator.cases(),
                 tally: evaluator.tally,
                 counted_as_zero: evaluator.counted_as_zero,
-                mean: estimated(Measure::Mean),
+                mean,
                 pass_rate,
                 uncorrected: corrected.as_ref().and_then(|it| it.clone().err()),
                 corrected_pass_rate: corrected.and_then(Result::ok),

@@ -169,8 +169,7 @@ pub(super) async fn prepare_and_describe(
 ) -> Result<(CommandSpec, Option<Description>), PrepareError> {
     let contained = executor.map(|_| Arc::default());
     let entrypoint = Entrypoint { contained, ..path.to_owned().into() };
-    let launch = runtimes.prepare_all(&[entrypoint], cancellation, on_event).pop();
-    let launch = launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.to_owned() }))?;
+    let launch = runtimes.prepare(&entrypoint, cancellation, on_event)?;
     if launch.worker.is_none() {
         return Ok((launch.one_shot, None));
     }

@@ -13,6 +13,7 @@ use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     executor::{Executor, Scope},
     json,
+    process::CommandSpec,
     runtime::{Built, Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError},
 };
 
@@ -36,6 +37,16 @@ struct Examined<'c> {
     executor: Arc<dyn Executor>,
     entrypoint: Entrypoint,
     environment: &'c Environment,
+}
+
+impl Examined<'_> {
+    /// Returns the command of the program in its executor.
+    fn command(&self, launch: Launch) -> Result<CommandSpec, String> {
+        let containment = &self.code.containment;
+        let image = self.executor.image(containment)?;
+        let scope = Scope { image: image.as_ref(), ..Scope::new(containment, &launch.visible) };
+        self.executor.wrap(launch.one_shot, &scope)
+    }
 }
 
 impl Runner {
@@ -107,24 +118,16 @@ impl Runner {
     /// Returns the program that calls the metric of a library, if its packages are installed.
     fn installed(&self, entrypoint: &Entrypoint) -> Result<Built, String> {
         let runtimes = self.registries.runtimes.clone().without_installing();
-        let entrypoints = std::slice::from_ref(entrypoint);
-        let launches = runtimes.prepare_all(entrypoints, &self.cancellation, &mut |_| {});
-        Ok(match launches.into_iter().next() {
-            Some(Ok(launch)) => Built::Ready(Box::new(launch)),
-            // `check` reports what is not a missing package.
-            _ => Built::Stale,
-        })
+        let launch = runtimes.prepare(entrypoint, &self.cancellation, &mut |_| {});
+        // `check` reports what is not a missing package.
+        Ok(launch.map_or(Built::Stale, |launch| Built::Ready(Box::new(launch))))
     }
 
     /// Asks a library about the metric of an entry.
     async fn ask_library(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
         let Examined { code, executor, environment, .. } = examined;
         let context = execution_context(code, executor.contains(), environment)?;
-        let launch = context.apply(launch);
-        let image = executor.image(&code.containment)?;
-        let scope =
-            Scope { image: image.as_ref(), ..Scope::new(&code.containment, &launch.visible) };
-        let command = executor.wrap(launch.one_shot, &scope)?;
+        let command = examined.command(context.apply(launch))?;
         let entry = (&code.config, code.timeout);
         match library::ask(&command, entry, &self.cancellation).await? {
             library::Examined::Mistake(reason) => Err(reason),
@@ -134,7 +137,7 @@ impl Runner {
 
     /// Compares an entry with the description of its program, if it has one.
     async fn compare(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
-        let Examined { name, code, executor, environment, .. } = examined;
+        let Examined { name, code, environment, .. } = examined;
         if code.library.is_some() {
             return self.ask_library(examined, launch).await;
         }
@@ -143,11 +146,7 @@ impl Runner {
             return Ok(());
         }
         let visible = EnvironmentFilter::new(environment, Inherit::Open, &[]);
-        let launch = launch.seeing(&visible);
-        let image = executor.image(&code.containment)?;
-        let scope =
-            Scope { image: image.as_ref(), ..Scope::new(&code.containment, &launch.visible) };
-        let command = executor.wrap(launch.one_shot, &scope)?;
+        let command = examined.command(launch.seeing(&visible))?;
         let Some(description) = describe(&command, LIMIT, &self.cancellation).await else {
             return Ok(());
         };

@@ -249,11 +249,10 @@ impl Runner {
         let code = code.ok_or("the library has no program")?;
         code.library.as_ref().map_or(Ok(()), |metric| metric.write())?;
         let context = execution_context(code, false, &Environment::inherited())?;
-        let entrypoints = [code.entrypoint(code.path.clone(), false)];
+        let entrypoint = code.entrypoint(code.path.clone(), false);
         let mut report = |event| on_event(RunEvent::Prepare(event));
         let runtimes = &self.registries.runtimes;
-        let launches = runtimes.prepare_all(&entrypoints, &self.cancellation, &mut report);
-        let launch = launches.into_iter().next().ok_or("no runtime answered")?;
+        let launch = runtimes.prepare(&entrypoint, &self.cancellation, &mut report);
         let launch = context.apply(launch.map_err(|error| error.to_string())?);
         let command = launch.one_shot.arg("--list");
         let limits = Limits::with_timeout(LIMIT);

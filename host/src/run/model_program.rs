@@ -73,9 +73,7 @@ impl ModelPrograms {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let known = prepared.entry(name.to_owned()).or_insert_with(|| {
             let entrypoint = Entrypoint::from(self.find(name)?);
-            let wanted = std::slice::from_ref(&entrypoint);
-            let launches = self.runtimes.prepare_all(wanted, &self.cancellation, &mut drop);
-            let launch = launches.into_iter().next().ok_or("it was not prepared")?;
+            let launch = self.runtimes.prepare(&entrypoint, &self.cancellation, &mut drop);
             let launch = launch.map_err(|error| error.to_string())?;
             let inputs = self.runtimes.inputs(&entrypoint, &launch);
             let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);

@@ -64,37 +64,28 @@ impl Plan {
             None => runner.judges(config).map_err(|error| error.to_string()),
         };
         let (mut evaluators, mut programs, mut remotes) = (Vec::new(), Vec::new(), Vec::new());
+        let executors = &runner.registries.executors;
+        let executor = |code: &CodeConfig| executors.get(&code.executor, &code.containment);
         for (index, entry) in config.evaluators.iter().enumerate() {
             // Programs are broken until their runtime or source has answered.
             let work = match &entry.kind {
                 _ if runner.must_not_run(config, entry) => broken(NOT_CONTAINED.to_owned()),
                 EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner, &session),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
-                EvaluatorKind::Code(code) => broken(
-                    match runner.registries.executors.get(&code.executor, &code.containment) {
-                        Ok(executor) => {
-                            programs.push(Candidate {
-                                index,
-                                code: code.clone(),
-                                executor,
-                                pin: None,
-                            });
-                            format!("no runtime answered for {}", code.path.display())
-                        }
-                        Err(error) => error,
-                    },
-                ),
-                EvaluatorKind::Remote(entry) => {
-                    let (executor, settings) =
-                        (&entry.program.executor, &entry.program.containment);
-                    broken(match runner.registries.executors.get(executor, settings) {
-                        Ok(executor) => {
-                            remotes.push(Remote { index, entry, executor });
-                            format!("no source answered for {}", entry.wanted)
-                        }
-                        Err(error) => error,
-                    })
-                }
+                EvaluatorKind::Code(code) => broken(match executor(code) {
+                    Ok(executor) => {
+                        programs.push(Candidate { index, code: code.clone(), executor, pin: None });
+                        format!("no runtime answered for {}", code.path.display())
+                    }
+                    Err(error) => error,
+                }),
+                EvaluatorKind::Remote(entry) => broken(match executor(&entry.program) {
+                    Ok(executor) => {
+                        remotes.push(Remote { index, entry, executor });
+                        format!("no source answered for {}", entry.wanted)
+                    }
+                    Err(error) => error,
+                }),
                 EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
                 EvaluatorKind::OpenAiEval(openai) => {
                     graded(entry, openai, runner, (config, &session), on_event)
@@ -281,13 +272,12 @@ fn python(
         written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
     let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
     let context = execution_context(&code, false, &config.environment())?;
-    let entrypoints = [Entrypoint::from(path)];
+    let entrypoint = Entrypoint::from(path);
     let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
     let mut report = |event| on_event(RunEvent::Prepare(event));
-    let launches = runtimes.prepare_all(&entrypoints, cancellation, &mut report);
-    let launch = launches.into_iter().next().ok_or("no runtime answered")?;
+    let launch = runtimes.prepare(&entrypoint, cancellation, &mut report);
     let launch = context.apply(launch.map_err(|error| not_ready(&error, &code))?);
-    let inputs = runtimes.inputs(&entrypoints[0], &launch);
+    let inputs = runtimes.inputs(&entrypoint, &launch);
     Ok(PythonGrader { command: launch.one_shot, context, inputs, directory })
 }
 

@@ -248,9 +248,9 @@ async fn launched(
     let contained = is_contained.then(Arc::default);
     let entrypoint = Entrypoint { contained, ..Entrypoint::from(PathBuf::from(path)) };
     let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
-        runtimes.prepare_all(&[entrypoint], &cancellation, on_event).pop()
+        runtimes.prepare(&entrypoint, &cancellation, on_event)
     };
-    match prepare_on_thread(work, on_event).await.flatten() {
+    match prepare_on_thread(work, on_event).await {
         Some(launch) => launch.map_err(failed),
         None => Err(failed(INTERRUPTED)),
     }

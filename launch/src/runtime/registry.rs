@@ -2,6 +2,7 @@
 
 use std::{
     path::Path,
+    slice,
     sync::{Arc, mpsc},
     thread,
 };
@@ -81,6 +82,21 @@ impl Runtimes {
     /// that no runtime claims and for a script that is not executable.
     pub fn for_path(&self, path: &Path) -> Result<Arc<dyn Runtime>, PrepareError> {
         self.position(path).map(|position| Arc::clone(&self.runtimes[position]))
+    }
+
+    /// Prepares one evaluator as [`prepare_all`](Self::prepare_all) does.
+    ///
+    /// # Errors
+    ///
+    /// [`PrepareError`] of its runtime.
+    pub fn prepare(
+        &self,
+        entrypoint: &Entrypoint,
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<Launch, PrepareError> {
+        let launch = self.prepare_all(slice::from_ref(entrypoint), cancellation, on_event).pop();
+        launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: entrypoint.path.clone() }))
     }
 
     /// Prepares evaluators to be started; one result for each, in their order.
