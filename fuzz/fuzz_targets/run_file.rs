@@ -8,7 +8,7 @@
 use std::{fs, slice};
 
 use evaluator_fuzz::scratch;
-use evaluator_host::report::run_file::{RunFile, RunFileError, read};
+use evaluator_host::report::run_file::{FileProblem, RunFile, RunFileError, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
@@ -26,7 +26,7 @@ fuzz_target!(|text: &[u8]| {
     }
     match RunFile::open(&path, true) {
         Ok(_) => {}
-        Err(RunFileError::Busy { .. }) => panic!("no other run has the file"),
+        Err(RunFileError::File { problem: FileProblem::Busy, .. }) => panic!("no other run has the file"),
         Err(error) => assert!(error.to_string().contains("fuzzed.evalrun"), "{error}"),
     }
     assert_eq!(fs::read(&path).unwrap(), sealed, "until a run starts, nothing is changed");

@@ -141,7 +141,7 @@ fn errors(report: &Report) -> impl Iterator<Item = Cow<'_, str>> {
 fn problems(report: &Report) -> Vec<Cow<'_, str>> {
     let mut problems: Vec<Cow<'_, str>> = errors(report).take(PROBLEMS).collect();
     if report.errors.len() > PROBLEMS {
-        problems.push(format!("{} errors in all", report.errors.len()).into());
+        problems.push(format!("{} errors in all", report.error_count()).into());
     }
     // A run that ended because it was decided has everything that it needs.
     let partial = report.partial.filter(|partial| *partial != Partial::Decided);

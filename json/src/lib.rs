@@ -54,6 +54,7 @@ pub use text::{
 };
 pub use value::{MAX_DEPTH, Object, Value, count, object};
 pub use write::{
-    AsText, NonFinite, output_text, to_indented, to_line, to_pretty, to_pretty_inside, to_python,
-    to_python_in_order, to_string, write, write_string,
+    AsText, NonFinite, output_text, reindent_inside, to_indented, to_line, to_pretty,
+    to_pretty_inside, to_python, to_python_in_order, to_string, write, write_pretty_inside,
+    write_string,
 };

@@ -95,6 +95,19 @@ pub fn to_pretty_inside(value: &Value, depth: usize) -> String {
     written(value, indented(NonFinite::Text), depth)
 }
 
+/// Appends the text of [`to_pretty_inside`].
+pub fn write_pretty_inside(value: &Value, depth: usize, out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = Writer { out, style: indented(NonFinite::Text) }.value(value, depth);
+}
+
+/// Appends valid JSON as [`write_pretty_inside`] writes its value, which is faster than to read it. Escapes and integers stay as
+/// they are.
+pub fn reindent_inside(text: &str, depth: usize, out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = Writer { out, style: indented(NonFinite::Text) }.text(text, depth);
+}
+
 /// Returns the text of Python's `json.dumps(value, sort_keys=True)`: keys sorted by code point, `", "` and `": "`, ASCII
 /// only.
 pub fn to_python(value: &Value) -> String {
@@ -172,6 +185,56 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
+    fn text(&mut self, text: &str, mut depth: usize) -> fmt::Result {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            let start = at;
+            at += 1;
+            match byte {
+                b'{' | b'[' => {
+                    self.out.write_str(&text[start..at])?;
+                    at += bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                    depth += 1;
+                    if !matches!(bytes.get(at), Some(b'}' | b']')) {
+                        self.line(depth)?;
+                    }
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    let before = text[..start].trim_ascii_end();
+                    if !before.ends_with(['{', '[']) {
+                        self.line(depth)?;
+                    }
+                    self.out.write_str(&text[start..at])?;
+                }
+                b',' => {
+                    self.out.write_char(',')?;
+                    self.line(depth)?;
+                }
+                b':' => self.out.write_str(": ")?,
+                b'"' => {
+                    while bytes.get(at).is_some_and(|byte| *byte != b'"') {
+                        at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    }
+                    at = (at + 1).min(bytes.len());
+                    self.escaped(&text[start..at], |byte| byte >= 0x7f)?;
+                }
+                byte if byte.is_ascii_whitespace() => {}
+                _ => {
+                    let is_end = |byte: &u8| b",]} \t\r\n".contains(byte);
+                    at += bytes[at..].iter().take_while(|byte| !is_end(byte)).count();
+                    let token = &text[start..at];
+                    match token.parse() {
+                        Ok(float) if token.contains(['.', 'e', 'E']) => self.float(float)?,
+                        _ => self.out.write_str(token)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn members<'v>(
         &mut self,
         members: impl ExactSizeIterator<Item = (&'v String, &'v Value)>,
@@ -242,10 +305,15 @@ impl<W: Write> Writer<'_, W> {
         self.out.write_char('"')?;
         // Python escapes DEL too where it escapes all that is not ASCII.
         let first_escaped = if self.style.ascii { 0x7f } else { u8::MAX };
-        let is_escaped = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20) || byte >= first_escaped;
+        self.escaped(text, |byte| matches!(byte, b'"' | b'\\' | 0..0x20) || byte >= first_escaped)?;
+        self.out.write_char('"')
+    }
+
+    /// Writes a text in which the characters with these bytes are escaped.
+    fn escaped(&mut self, text: &str, is_escaped: impl Fn(u8) -> bool) -> fmt::Result {
         let mut rest = text;
         // No byte of a character that is written as it is looks like one that is escaped: UTF-8 has no 0xff.
-        while let Some(at) = rest.bytes().position(is_escaped) {
+        while let Some(at) = rest.bytes().position(&is_escaped) {
             self.out.write_str(&rest[..at])?;
             let mut characters = rest[at..].chars();
             if let Some(character) = characters.next() {
@@ -253,8 +321,7 @@ impl<W: Write> Writer<'_, W> {
             }
             rest = characters.as_str();
         }
-        self.out.write_str(rest)?;
-        self.out.write_char('"')
+        self.out.write_str(rest)
     }
 
     fn escape(&mut self, character: char) -> fmt::Result {

@@ -32,13 +32,8 @@ pub enum BaselineError {
     #[error(transparent)]
     File(#[from] RunFileError),
     /// It is a run that is not whole, or in which something broke.
-    #[error("{} is not a baseline: {reason}", .file.display())]
-    NotWhole {
-        /// The file.
-        file: PathBuf,
-        /// The reason, and what to do.
-        reason: String,
-    },
+    #[error("{0}")]
+    NotWhole(String),
     /// The settings of the comparison are wrong, or the file cannot be read back.
     #[error(transparent)]
     Comparison(#[from] ComparisonError),
@@ -58,8 +53,10 @@ impl Baseline {
         settings.check()?;
         let report = run_file::read(&[file.to_owned()], false)?;
         if let Some(reason) = problem(&report) {
-            let reason = format!("{reason}; write it again from a run that passed");
-            return Err(BaselineError::NotWhole { file: file.to_owned(), reason });
+            return Err(BaselineError::NotWhole(format!(
+                "{} is not a baseline: {reason}; write it again from a run that passed",
+                file.display()
+            )));
         }
         // What cannot be read back is found now.
         report.case_values().map_err(ComparisonError::from)?;
@@ -91,7 +88,7 @@ impl Baseline {
         ids: impl IntoIterator<Item = I>,
     ) -> Result<(), ComparisonError> {
         let values = self.report.case_values()?;
-        let known: HashSet<&str> = values.cases().collect();
+        let known: HashSet<&str> = values.cases.all().collect();
         if !ids.into_iter().any(|id| known.contains(id.as_ref())) {
             return Err(ComparisonError::NoCommonCase);
         }
@@ -137,7 +134,7 @@ impl Comparison {
         let base = BaseValues::new(old);
         let mut comparison = Self::of(&base, values, settings)?;
         comparison.slices = new.sliced_differences(&base, settings)?;
-        comparison.same_recordings = old.have_same_recordings(values);
+        comparison.same_recordings = old.cases.have_same_recordings(&values.cases);
         Ok(comparison)
     }
 }

@@ -1,10 +1,6 @@
 //! Certificates: what labels of people have shown about an evaluator, in a file.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use evaluator_json::{ParseErrorKind, ParseOptions, RepeatedKeys};
 use evaluator_statistics::{JudgeRates, LEAST_LABELS, LabelCounts, Refusal};
@@ -82,47 +78,10 @@ pub struct Rate {
     pub upper: f64,
 }
 
-/// Reason why there is no certificate, or why a file is none.
+/// Reason why there is no certificate, or why a file is none: a message that begins with the evaluator or the file.
 #[derive(Debug, Error)]
-pub enum CertificateError {
-    /// It cannot be read.
-    #[error("{} cannot be read: {error}", .file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
-    /// It is something else.
-    #[error("{} is not a certificate of `evaluator agree --certify`: {reason}", .file.display())]
-    Unknown {
-        /// The file.
-        file: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// Its content is not what was written.
-    #[error("{} was edited by hand or is damaged: its digest is not that of its content", .0.display())]
-    Edited(PathBuf),
-    /// It is of another evaluator.
-    #[error("{} is a certificate of `{of}`, not of `{wanted}`", .file.display())]
-    OtherEvaluator {
-        /// The file.
-        file: PathBuf,
-        /// The evaluator that it is of.
-        of: String,
-        /// The evaluator of the entry.
-        wanted: String,
-    },
-    /// Its labels show too little.
-    #[error("{about}: {reason}")]
-    Unusable {
-        /// What it is about: the file, or the evaluator that gets no certificate.
-        about: String,
-        /// The reason.
-        reason: String,
-    },
-}
+#[error("{0}")]
+pub struct CertificateError(pub(crate) String);
 
 impl Certificate {
     /// Creates the certificate of an evaluator with these digests of its code and settings.
@@ -136,7 +95,7 @@ impl Certificate {
         labels: CertifiedLabels,
         kappa: Option<f64>,
     ) -> Result<Self, CertificateError> {
-        let unusable = |reason| CertificateError::Unusable { about: evaluator.to_owned(), reason };
+        let unusable = |reason| CertificateError(format!("{evaluator}: {reason}"));
         let rates = labels.rates(CONFIDENCE).map_err(unusable)?;
         let [tpr, tnr] = [rates.tpr, rates.tnr].map(|it| Rate {
             value: rounded(it.mean),
@@ -165,9 +124,12 @@ impl Certificate {
     ///
     /// The file cannot be read, is no certificate, was edited, is of another evaluator, or its labels show too little.
     pub fn read(file: &Path, evaluator: &str) -> Result<Self, CertificateError> {
-        let unreadable = |error| CertificateError::Unreadable { file: file.to_owned(), error };
-        let unknown = |reason| CertificateError::Unknown { file: file.to_owned(), reason };
-        let text = fs::read(file).map_err(unreadable)?;
+        let about = |problem: String| CertificateError(format!("{}{problem}", file.display()));
+        let edited = " was edited by hand or is damaged: its digest is not that of its content";
+        let unknown = |reason: String| {
+            about(format!(" is not a certificate of `evaluator agree --certify`: {reason}"))
+        };
+        let text = fs::read(file).map_err(|error| about(format!(" cannot be read: {error}")))?;
         // Of a key that is there twice, a person reads the first value and a program takes the last.
         let options =
             ParseOptions { repeated_keys: RepeatedKeys::Reject, ..ParseOptions::default() };
@@ -175,7 +137,7 @@ impl Certificate {
         if let Ok(Err(error)) = strict
             && error.kind == ParseErrorKind::RepeatedKey
         {
-            return Err(CertificateError::Edited(file.to_owned()));
+            return Err(about(edited.to_owned()));
         }
         let read = serde_json::from_slice::<serde_json::Value>(&text);
         let value = read.map_err(|error| unknown(error.to_string()))?;
@@ -189,18 +151,15 @@ impl Certificate {
         let read = serde_json::from_value::<Self>(value);
         let certificate = read.map_err(|error| unknown(error.to_string()))?;
         if certificate.digest != certificate.content() {
-            return Err(CertificateError::Edited(file.to_owned()));
+            return Err(about(edited.to_owned()));
         }
         if certificate.evaluator != evaluator {
-            let (of, wanted) = (certificate.evaluator, evaluator.to_owned());
-            return Err(CertificateError::OtherEvaluator { file: file.to_owned(), of, wanted });
+            let of = certificate.evaluator;
+            return Err(about(format!(" is a certificate of `{of}`, not of `{evaluator}`")));
         }
-        match certificate.labels.rates(CONFIDENCE) {
-            Ok(_) => Ok(certificate),
-            Err(reason) => {
-                Err(CertificateError::Unusable { about: file.display().to_string(), reason })
-            }
-        }
+        let rates = certificate.labels.rates(CONFIDENCE);
+        rates.map_err(|reason| about(format!(": {reason}")))?;
+        Ok(certificate)
     }
 
     /// Returns the text of the file.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use evaluator_statistics::{Estimate, Weights, clopper_pearson, kappa};
 
 use crate::{
-    Agreement, AgreementError, AgreementSettings, Certificate, CertificateError, CertifiedLabels,
-    EvaluatorAgreement, Labels, Report,
+    Agreement, AgreementError, AgreementSettings, Certificate, CertifiedLabels, EvaluatorAgreement,
+    Labels, Report,
 };
 
 /// The part of labels that counts, if they have parts. Prompts are written with the others.
@@ -24,17 +24,6 @@ pub struct Certified {
     pub further_recordings: u64,
 }
 
-/// Reason why an evaluator is not certified.
-#[derive(Debug, thiserror::Error)]
-pub enum CertifyError {
-    /// Labels and evaluators cannot be compared.
-    #[error(transparent)]
-    Agreement(#[from] AgreementError),
-    /// The labels or the run do not permit a certificate.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-}
-
 /// Certifies the evaluator of a run that the settings name. Of labels with parts, those of the part `test` count.
 ///
 /// # Errors
@@ -44,7 +33,7 @@ pub fn certify(
     report: &Report,
     mut labels: Labels,
     settings: &AgreementSettings,
-) -> Result<Certified, CertifyError> {
+) -> Result<Certified, AgreementError> {
     let has_parts = keep_test_part(&mut labels)?;
     let agreement = Agreement::new(report, Some(&labels), settings)?;
     let [found] = &agreement.evaluators[..] else {
@@ -57,8 +46,7 @@ pub fn certify(
     };
     let name = &*found.name;
     let header = report.header.as_ref().filter(|header| header.is_of_run_file());
-    let entry = header.and_then(|header| header.evaluators.iter().find(|it| it.name == name));
-    let Some(entry) = entry else {
+    let Some(entry) = header.and_then(|header| header.entry(name)) else {
         return Err(unusable(name, "the run does not have the digests of its evaluators"));
     };
     if entry.repeat > 1 {
@@ -91,7 +79,7 @@ pub fn certify(
 }
 
 /// Keeps the labels of the part `test`. Returns whether labels have parts; without parts all are kept.
-fn keep_test_part(labels: &mut Labels) -> Result<bool, CertifyError> {
+fn keep_test_part(labels: &mut Labels) -> Result<bool, AgreementError> {
     if labels.labels.iter().all(|label| label.split.is_none()) {
         return Ok(false);
     }
@@ -99,7 +87,7 @@ fn keep_test_part(labels: &mut Labels) -> Result<bool, CertifyError> {
     if !labels.labels.is_empty() {
         return Ok(true);
     }
-    let reason = match labels.other_splits {
+    let reason = match labels.counts.other_splits {
         0 => "they have parts (`split`), and none is `test`",
         _ => {
             "a certificate counts those of the part `test`, and --split excludes them; leave --split out"
@@ -117,27 +105,26 @@ fn kappa_of(counted: &[(&str, bool, bool)]) -> Option<f64> {
 
 /// Checks that as large a share of the labelled conversations passes as of all. If labels were chosen by what the evaluator says,
 /// the rates of the labelled conversations are not its rates.
-fn ensure_at_random(report: &Report, found: &EvaluatorAgreement) -> Result<(), CertifyError> {
-    let all = report.evaluators(CONFIDENCE).map_err(AgreementError::from)?;
+fn ensure_at_random(report: &Report, found: &EvaluatorAgreement) -> Result<(), AgreementError> {
+    let all = report.evaluators(CONFIDENCE)?;
     let Some(all) = all.into_iter().find(|it| it.name == found.name) else { return Ok(()) };
-    let (labelled, scored) = (found.pairs.len(), all.passed + all.failed);
+    let (labelled, scored) = (found.pairs.len(), all.tally.scored());
     let passed = found.pairs.iter().filter(|pair| pair.passed).count();
     let Ok(Estimate { interval, .. }) = clopper_pearson(passed, labelled, CONFIDENCE) else {
         return Ok(());
     };
-    let share = all.passed as f64 / scored.max(1) as f64;
+    let share = all.tally.passed as f64 / scored.max(1) as f64;
     if (interval.lower..=interval.upper).contains(&share) {
         return Ok(());
     }
     let reason = format!(
         "it passes {passed} of {labelled} labelled conversations and {} of {scored} in the run, so the labels were not chosen at \
          random; `agree --sheet FILE --at-random` draws conversations to label",
-        all.passed
+        all.tally.passed
     );
     Err(unusable(&found.name, &reason))
 }
 
-fn unusable(about: &str, reason: &str) -> CertifyError {
-    let (about, reason) = (about.to_owned(), reason.to_owned());
-    CertificateError::Unusable { about, reason }.into()
+fn unusable(about: &str, reason: &str) -> AgreementError {
+    AgreementError::Refused(format!("{about}: {reason}"))
 }

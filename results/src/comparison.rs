@@ -367,7 +367,10 @@ impl Cases<'_> {
         }
         if let Some(margin) = settings.no_worse_than {
             let claim = no_worse(&scored.scores, clusters, margin, settings);
-            let claim = unless_broken(claim, &comparison.changes);
+            let broke = comparison.changes.iter().filter(|it| it.change == CaseChangeKind::Broke);
+            // They are in no mean.
+            let broke = broke.count();
+            let claim = claim.unless(broke > 0, || format!("{} broke", counted(broke, "case")));
             comparison.claims.push(self.unless_missing(claim, settings));
         }
         if settings.no_regressions {
@@ -391,17 +394,11 @@ impl Cases<'_> {
 
     /// A claim that passes is undecided if cases of the base are missing.
     fn unless_missing(&self, claim: ClaimResult, settings: &ComparisonSettings) -> ClaimResult {
-        if settings.allow_missing || self.missing.is_empty() || claim.verdict != GateVerdict::Pass {
-            return claim;
-        }
-        let missing = counted(self.missing.len(), "case");
         let be = if self.missing.len() == 1 { "is" } else { "are" };
-        let reason = &claim.reason;
-        ClaimResult {
-            verdict: GateVerdict::Inconclusive,
-            reason: format!("{missing} of the base {be} missing (--allow-missing); {reason}"),
-            ..claim
-        }
+        claim.unless(!settings.allow_missing && !self.missing.is_empty(), || {
+            let missing = counted(self.missing.len(), "case");
+            format!("{missing} of the base {be} missing (--allow-missing)")
+        })
     }
 }
 
@@ -414,13 +411,13 @@ pub(crate) struct BaseValues<'v> {
 
 impl<'v> BaseValues<'v> {
     pub(crate) fn new(values: &'v CaseValues) -> Self {
-        Self { values, numbers: values.cases().zip(0..).collect() }
+        Self { values, numbers: values.cases.all().zip(0..).collect() }
     }
 
     /// Returns the cases of each evaluator of both runs, in the order of the new one.
     fn shared(&self, new: &'v CaseValues) -> impl Iterator<Item = (&'v str, Cases<'v>)> {
-        let numbers: Vec<_> = new.cases().map(|id| self.numbers.get(id).copied()).collect();
-        new.by_evaluator().iter().filter_map(move |after| {
+        let numbers: Vec<_> = new.cases.all().map(|id| self.numbers.get(id).copied()).collect();
+        new.evaluators.iter().filter_map(move |after| {
             let before = self.values.named(&after.name)?;
             let mut cases = Cases::default();
             for (case, number) in numbers.iter().enumerate() {
@@ -439,7 +436,7 @@ impl<'v> BaseValues<'v> {
 
     /// Returns the cases of an evaluator that are not among those of both runs.
     fn missing(&self, name: &str, cases: &Cases<'_>) -> Vec<CaseValue<'v>> {
-        let mut is_missing = vec![true; self.values.len()];
+        let mut is_missing = vec![true; self.values.cases.len()];
         cases.met.iter().for_each(|number| is_missing[*number] = false);
         let before = self.values.named(name).into_iter();
         let unmet = (0..is_missing.len()).filter(|case| is_missing[*case]);
@@ -501,16 +498,14 @@ impl<'v> Scored<'v> {
     }
 }
 
-/// A claim about means that passes is undecided if cases broke: they are in no mean.
-fn unless_broken(claim: ClaimResult, changes: &[CaseChange]) -> ClaimResult {
-    let broke = changes.iter().filter(|it| it.change == CaseChangeKind::Broke).count();
-    if broke == 0 || claim.verdict != GateVerdict::Pass {
-        return claim;
-    }
-    ClaimResult {
-        verdict: GateVerdict::Inconclusive,
-        reason: format!("{} broke; {}", counted(broke, "case"), claim.reason),
-        ..claim
+impl ClaimResult {
+    /// A claim that passes is undecided for a reason.
+    fn unless(self, is_open: bool, why: impl FnOnce() -> String) -> Self {
+        if !is_open || self.verdict != GateVerdict::Pass {
+            return self;
+        }
+        let reason = format!("{}; {}", why(), self.reason);
+        Self { verdict: GateVerdict::Inconclusive, reason, ..self }
     }
 }
 

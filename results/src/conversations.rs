@@ -7,7 +7,6 @@ use std::{
     thread,
 };
 
-use evaluator_json::{self as json, ParseOptions, Value};
 use evaluator_traces::conversation::RunPerformance;
 
 use super::{
@@ -43,17 +42,17 @@ const COLLECTED: u64 = 100_000;
 pub struct Conversations(Arc<Inner>);
 
 /// Takes the reports of conversations in the order in which they are finished.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Collector {
-    inner: Inner,
-    values: ValuesInOrder,
+    pub(super) inner: Inner,
+    pub(super) values: ValuesInOrder,
     /// Whether a conversation was replaced, so that everything has to be counted again.
-    is_replaced: bool,
+    pub(super) is_replaced: bool,
 }
 
 /// Values of cases, collected while conversations are added nearly in their order.
 #[derive(Debug, Default)]
-struct ValuesInOrder {
+pub(super) struct ValuesInOrder {
     values: CaseValues,
     /// The conversation that comes next.
     next: usize,
@@ -63,7 +62,8 @@ struct ValuesInOrder {
 }
 
 impl ValuesInOrder {
-    fn add(&mut self, number: usize, conversation: &ConversationReport) {
+    /// Adds a conversation by its number in its file.
+    pub(super) fn add(&mut self, number: usize, conversation: &ConversationReport) {
         if self.gave_up {
             return;
         }
@@ -78,27 +78,29 @@ impl ValuesInOrder {
             self.values.add(&conversation);
             self.next += 1;
         }
-        let is_large = self.waiting.len() > WAITING || self.values.conversations() > COLLECTED;
+        let is_large =
+            self.waiting.len() > WAITING || self.values.cases.conversations() > COLLECTED;
         if is_odd || is_large {
             *self = Self { gave_up: true, ..Self::default() };
         }
     }
 
     /// Adds the rest of a file that was read. The numbers of the next one start again.
-    fn end_part(&mut self) {
+    pub(super) fn end_part(&mut self) {
         let rest = mem::take(&mut self.waiting);
         rest.values().for_each(|conversation| self.values.add(conversation));
         self.next = 0;
     }
 }
 
+/// Content of all conversations.
 #[derive(Debug, Default)]
-struct Inner {
-    stores: Vec<Store>,
-    entries: Vec<Entry>,
+pub(super) struct Inner {
+    pub(super) stores: Vec<Store>,
+    pub(super) entries: Vec<Entry>,
     /// Positions of transcripts, by the numbers of their conversations.
     transcripts: BTreeMap<usize, Entry>,
-    totals: Totals,
+    pub(super) totals: Totals,
     performance: Option<RunPerformance>,
     /// The first error of reading a conversation.
     unreadable: OnceLock<String>,
@@ -108,10 +110,10 @@ struct Inner {
 
 /// Position of a conversation.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(super) struct Entry {
     start: u64,
     /// 0 if it was not handed in.
-    length: u32,
+    pub(super) length: u32,
     store: u32,
 }
 
@@ -165,11 +167,7 @@ impl Collector {
     pub fn new(memory: usize, conversations: usize) -> Self {
         let stores = vec![Store::new(memory)];
         let entries = vec![MISSING; conversations];
-        Self {
-            inner: Inner { stores, entries, ..Inner::default() },
-            values: ValuesInOrder::default(),
-            is_replaced: false,
-        }
+        Self { inner: Inner { stores, entries, ..Inner::default() }, ..Self::default() }
     }
 
     /// Adds the report of the conversation with this number. One that was added before is replaced, see
@@ -182,7 +180,7 @@ impl Collector {
         let record = ConversationRecord { number, conversation: report };
         let line = self.store().add(kind::CONVERSATION, &record)?;
         let entry = self.entry(line)?;
-        self.count(&Place::Number(number), report);
+        self.inner.totals.count(&Place::Number(number), report);
         self.values.add(number, report);
         let entries = &mut self.inner.entries;
         if number >= entries.len() {
@@ -202,7 +200,9 @@ impl Collector {
     pub fn put_transcript(&mut self, number: usize, document: &str) -> io::Result<()> {
         let record = TranscriptRecord { number, document: serde_json::from_str(document)? };
         let line = self.store().add(kind::TRANSCRIPT, &record)?;
-        self.push_transcript(number, line)
+        let entry = self.entry(line)?;
+        self.inner.transcripts.insert(number, entry);
+        Ok(())
     }
 
     /// Writes what was added to a temporary file, if there is more of it than memory may hold.
@@ -214,11 +214,6 @@ impl Collector {
         self.store().flush()
     }
 
-    /// Leaves out the conversations that were not added: they are of other parts of the run.
-    pub(super) fn keep_added(&mut self) {
-        self.inner.entries.retain(|entry| entry.length > 0);
-    }
-
     /// The conversations. Those that were not added cannot be read.
     pub fn finish(mut self) -> Conversations {
         self.inner.stores.iter_mut().for_each(Store::close);
@@ -226,7 +221,7 @@ impl Collector {
         let _ = self.inner.copy_in_order();
         self.inner.performance = self.inner.totals.finish();
         let ValuesInOrder { values, gave_up, .. } = self.values;
-        if !gave_up && values.conversations() == self.inner.entries.len() as u64 {
+        if !gave_up && values.cases.conversations() == self.inner.entries.len() as u64 {
             self.inner.values = values.into();
         }
         Conversations(Arc::new(self.inner))
@@ -243,40 +238,31 @@ impl Collector {
         self.inner.totals.run_warnings = RunWarnings::new(subjects);
     }
 
-    /// Counts the conversations again if one was replaced.
+    /// Counts the conversations again.
     ///
     /// # Errors
     ///
     /// A conversation cannot be read back.
     pub(super) fn recount(&mut self) -> io::Result<()> {
-        let Inner { entries, stores, totals, .. } = &mut self.inner;
-        if !mem::take(&mut self.is_replaced) {
-            return Ok(());
+        let mut totals = Totals::default();
+        totals.run_warnings = self.inner.totals.run_warnings.unset();
+        let (readers, parts) = (Vec::new(), Parts::ALL);
+        let mut reports = ConversationReports { inner: &self.inner, readers, next: 0, parts };
+        let entries = self.inner.entries.iter().enumerate();
+        let mut entries: Vec<_> = entries.filter(|(_, entry)| entry.length > 0).collect();
+        // In the order of the files, each of which is opened once.
+        entries.sort_unstable_by_key(|(_, entry)| (entry.store, entry.start));
+        for (number, entry) in entries {
+            let line = reports.line(*entry)?;
+            totals.count(&Place::Number(number), &Self::read(line.as_bytes())?.1);
         }
-        let run_warnings = totals.run_warnings.unset();
-        *totals = Totals::default();
-        totals.run_warnings = run_warnings;
-        for (number, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.length > 0) {
-            let span = Span { start: entry.start, length: entry.length.into() };
-            let line = stores[entry.store as usize].line(span)?;
-            totals.count(&Place::Number(number), &Self::read(&line)?.1);
-        }
+        self.inner.totals = totals;
         Ok(())
     }
 
     /// Returns the number of conversations that were added.
     pub(super) fn added(&self) -> usize {
         self.inner.entries.iter().filter(|entry| entry.length > 0).count()
-    }
-
-    /// Returns warnings that sum over all conversations.
-    pub(super) fn warnings(&self) -> Vec<String> {
-        self.inner.totals.run_warnings.sentences()
-    }
-
-    /// Writes to another store instead. To be called before anything is added.
-    pub(super) fn replace_store(&mut self, store: Store) {
-        self.inner.stores = vec![store];
     }
 
     /// Continues in another store. Returns its number.
@@ -315,11 +301,6 @@ impl Collector {
         &mut self.inner.stores[last]
     }
 
-    /// Counts a conversation. Its place decides the order of evaluators and reasons, and which one is the first.
-    pub(super) fn count(&mut self, place: &Place, report: &ConversationReport) {
-        self.inner.totals.count(place, report);
-    }
-
     /// Reads the line of a conversation without the details of its evaluations, unless they have the reason why one was not evaluated.
     pub(super) fn read(line: &[u8]) -> io::Result<(usize, ConversationReport)> {
         let line = str::from_utf8(line).map_err(io::Error::other)?;
@@ -343,16 +324,6 @@ impl Collector {
         Ok(record.conversation)
     }
 
-    /// Adds the values of a conversation of a file that is read, by its number in it.
-    pub(super) fn add_values(&mut self, number: usize, report: &ConversationReport) {
-        self.values.add(number, report);
-    }
-
-    /// Ends the conversations of a file that was read.
-    pub(super) fn end_part(&mut self) {
-        self.values.end_part();
-    }
-
     /// Adds the conversation on a line of a store, behind all others, without counting it, and its transcript if there is one.
     pub(super) fn push(
         &mut self,
@@ -369,13 +340,6 @@ impl Collector {
         self.inner.entries.push(Entry { start, length, store });
     }
 
-    /// Adds the transcript on this line of the last store.
-    fn push_transcript(&mut self, number: usize, line: Span) -> io::Result<()> {
-        let entry = self.entry(line)?;
-        self.inner.transcripts.insert(number, entry);
-        Ok(())
-    }
-
     fn entry(&self, line: Span) -> io::Result<Entry> {
         let length = u32::try_from(line.length).map_err(io::Error::other)?;
         Ok(Entry { start: line.start, length, store: number(self.inner.stores.len() - 1)? })
@@ -385,10 +349,6 @@ impl Collector {
         let totals = &self.inner.totals;
         let stopped = (totals.tally.not_run > 0).then_some(Partial::FailFast);
         if totals.cancelled { Some(Partial::Cancelled) } else { stopped }
-    }
-
-    pub(super) fn tally(&self) -> Tally {
-        self.inner.totals.tally
     }
 }
 
@@ -466,8 +426,8 @@ impl Conversations {
     }
 
     /// Scores of the evaluators that were called, in the order of the configuration.
-    pub fn evaluator_scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
-        self.0.totals.scores()
+    pub fn evaluator_scores(&self) -> &[EvaluatorScores] {
+        &self.0.totals.evaluators
     }
 
     /// Number of conversations that an evaluator did not evaluate. Errors do not count.
@@ -477,12 +437,17 @@ impl Conversations {
 
     /// Evaluators that broke and scored no conversation, in the order of the configuration.
     pub fn evaluators_that_never_worked(&self) -> impl Iterator<Item = &str> {
-        self.0.totals.never_worked()
+        let never_worked = self.evaluator_scores().iter().filter(|it| it.broke && it.scored == 0);
+        never_worked.map(|it| &*it.name)
     }
 
     /// Number of evaluators that were called, and of those that each executor contained, by its name.
     pub fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
-        self.0.totals.contained()
+        let mut executors = BTreeMap::new();
+        for executor in self.evaluator_scores().iter().filter_map(|it| it.contained.as_deref()) {
+            *executors.entry(executor).or_default() += 1;
+        }
+        (self.evaluator_scores().len(), executors)
     }
 
     /// Reasons why evaluators did not evaluate conversations, in the order of the report. Reads the conversations only if an
@@ -492,7 +457,7 @@ impl Conversations {
     ///
     /// A conversation cannot be read.
     pub fn not_evaluated(&self) -> io::Result<Vec<NotEvaluated>> {
-        if self.0.totals.has_all_reasons() {
+        if self.evaluator_scores().iter().all(|it| it.others == 0) {
             return Ok(self.0.totals.not_evaluated());
         }
         let mut totals = Totals::default();
@@ -590,13 +555,11 @@ impl<'c> ConversationReports<'c> {
     /// The next report without its performance, and the performance as it is in the run file.
     pub(super) fn next_with_text(
         &mut self,
-    ) -> Option<io::Result<(ConversationReport, Option<Value>)>> {
+    ) -> Option<io::Result<(ConversationReport, Option<String>)>> {
         self.next_as(|line| {
             let (record, text): (ConversationRecord<ConversationReport>, _) =
                 Parts::read_with_text(line)?;
-            let parsed = text.map(|text| json::parse(&text, &ParseOptions::default()));
-            let performance = parsed.transpose().map_err(io::Error::other)?;
-            Ok((record.conversation, performance.map(|parsed| parsed.value)))
+            Ok((record.conversation, text))
         })
     }
 

@@ -5,7 +5,7 @@ use std::{fmt, io};
 use evaluator_statistics::{Estimate, mean_clustered};
 
 use super::{
-    ALL_EVALUATORS, Certificate, Gate, Report,
+    ALL_EVALUATORS, Certificate, Gate, Report, Tally,
     gate::{CaseValues, CertificateOf, GateResult, Measure, counted, estimate},
 };
 
@@ -19,18 +19,10 @@ pub struct EvaluatorSums {
     pub name: String,
     /// Number of cases with a value: at least one evaluation that passed or failed.
     pub cases: u64,
-    /// Evaluations that passed.
-    pub passed: u64,
-    /// Evaluations that failed.
-    pub failed: u64,
-    /// Those of `failed` that fail whatever their score is, and count as 0 in the mean.
+    /// Number of evaluations.
+    pub tally: Tally,
+    /// Those that fail whatever their score is, and count as 0 in the mean.
     pub counted_as_zero: u64,
-    /// Evaluations that do not apply.
-    pub not_evaluated: u64,
-    /// Evaluations that broke.
-    pub errors: u64,
-    /// Evaluations that were not started.
-    pub not_run: u64,
     /// Mean score of the cases, with its interval; `None` if no case has a value.
     pub mean: Option<Estimate>,
     /// Share that passed, with its interval; `None` if no case has a value.
@@ -86,8 +78,7 @@ impl EvaluatorSums {
         confidence: f64,
         certified: impl Fn(&str) -> CertificateOf<'c>,
     ) -> Vec<Self> {
-        let sums = values.by_evaluator().iter().map(|evaluator| {
-            let counts = evaluator.counts;
+        let sums = values.evaluators.iter().map(|evaluator| {
             let own = gates.iter().filter(|gate| gate.evaluator == evaluator.name);
             let sample = |measure| values.sample(evaluator, measure, false);
             // The only input without a result is an empty one.
@@ -105,12 +96,8 @@ impl EvaluatorSums {
             Self {
                 name: evaluator.name.clone(),
                 cases: evaluator.cases(),
-                passed: counts.passed,
-                failed: counts.failed,
-                counted_as_zero: counts.failed_regardless,
-                not_evaluated: counts.not_evaluated,
-                errors: counts.errors,
-                not_run: counts.not_run,
+                tally: evaluator.tally,
+                counted_as_zero: evaluator.counted_as_zero,
                 mean,
                 pass_rate,
                 uncorrected: corrected.as_ref().and_then(|it| it.clone().err()),
@@ -128,10 +115,10 @@ impl EvaluatorSums {
                     .collect(),
             }
         });
-        let errors = values.unevaluated();
-        let of_none = (errors > 0).then(|| Self {
+        let errored = values.unevaluated();
+        let of_none = (errored > 0).then(|| Self {
             name: ALL_EVALUATORS.to_owned(),
-            errors,
+            tally: Tally { errored, ..Tally::default() },
             ..Self::default()
         });
         sums.chain(of_none).collect()
@@ -182,8 +169,7 @@ impl Report {
 
     /// Returns the certificate of an evaluator, or the reason why it does not hold; `None` if there is none.
     fn certified(&self, evaluator: &str) -> CertificateOf<'_> {
-        let entries = &self.header.as_ref()?.evaluators;
-        entries.iter().find(|entry| entry.name == evaluator)?.certified()
+        self.header.as_ref()?.entry(evaluator)?.certified()
     }
 
     /// Returns the values of all cases. The first call reads all conversations; the values are kept.
@@ -212,10 +198,10 @@ impl Report {
             return 0;
         }
         let Ok(values) = self.case_values() else { return 0 };
-        let failures = values.by_evaluator().iter().map(|evaluator| {
+        let failures = values.evaluators.iter().map(|evaluator| {
             let name = evaluator.name.as_str();
             match &self.comparison {
-                _ if self.has_gate(name) => evaluator.counts.failed,
+                _ if self.has_gate(name) => evaluator.tally.failed,
                 Some(comparison) => values.failed_of(name, comparison.known_failures(name)),
                 None => 0,
             }

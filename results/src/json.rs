@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-use evaluator_json::{Value, to_pretty_inside};
+use evaluator_json::{Value, reindent_inside, to_pretty_inside, write_pretty_inside};
 use evaluator_statistics::Estimate;
 use serde::Serialize;
 
@@ -62,9 +62,11 @@ impl Report {
         let tally = balance.tally.named().into_iter();
         let tally = tally.filter(|(key, count)| *key != "not_run" || *count > 0);
         let tolerance = Some(self.max_error_rate).filter(|rate| *rate > 0.0);
-        let missing = self.missing_scores().iter().map(|it| it.scores.name.to_owned()).collect();
-        let evaluators = list(self.evaluators(Gate::CONFIDENCE)?.iter().map(evaluator));
+        let missing = self.missing_scores().iter().map(|it| it.scores.name.clone()).collect();
+        let evaluators =
+            list(self.evaluators(Gate::CONFIDENCE)?.iter().map(EvaluatorSums::to_json));
         let [gates, comparison] = self.decisions()?;
+        let performance = self.conversations.performance().map(serde_json::to_value).transpose()?;
         Ok(object([
             ("errors", Some(texts(self.errors.clone()))),
             ("left_out", (!self.left_out.is_empty()).then(|| counts(self.left_out.counts()))),
@@ -80,7 +82,7 @@ impl Report {
                     ])
                 }),
             ),
-            ("performance_metrics", performance(self.conversations.performance())?),
+            ("performance_metrics", performance.map(Value::from)),
             ("summary", Some(counts(tally))),
             ("evaluators", evaluators),
             gates,
@@ -111,7 +113,7 @@ impl Report {
     ///
     /// A conversation cannot be read back, or a number cannot be represented.
     pub fn decisions(&self) -> io::Result<[(&'static str, Option<Value>); 2]> {
-        let gates = list(self.decide_gates()?.iter().map(gate));
+        let gates = list(self.decide_gates()?.iter().map(GateResult::to_json));
         let comparison = self.comparison.as_ref().map(Comparison::to_json).transpose()?;
         Ok([("gates", gates), ("comparison", comparison)])
     }
@@ -159,7 +161,14 @@ impl Report {
             let Some(next) = reports.next_with_text() else { break };
             let (report, performance) = next?;
             text.push_str(if place > 0 { ",\n    " } else { "\n    " });
-            text.push_str(&to_pretty_inside(&conversation(report, performance), 2));
+            write_pretty_inside(&conversation(report), 2, &mut text);
+            if let Some(performance) = performance {
+                // It is the last member.
+                text.truncate(text.len() - "\n    }".len());
+                text.push_str(",\n      \"performance_metrics\": ");
+                reindent_inside(&performance, 3, &mut text);
+                text.push_str("\n    }");
+            }
         }
         Ok(text)
     }
@@ -195,7 +204,8 @@ pub(crate) fn to_rounded(value: &impl Serialize) -> io::Result<Value> {
     Ok(value)
 }
 
-fn conversation(conversation: ConversationReport, performance: Option<Value>) -> Value {
+/// Returns a conversation without its performance, which is the last member.
+fn conversation(conversation: ConversationReport) -> Value {
     let evaluations = conversation.evaluations.into_iter().map(evaluation).collect();
     object([
         ("trace_id", Some(conversation.trace_id.to_string().into())),
@@ -208,14 +218,13 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
         ("conversion_warnings", Some(texts(conversation.warnings))),
         ("failed_turns", some(conversation.failed_turns)),
         ("metrics", Some(Value::Array(evaluations))),
-        ("performance_metrics", performance),
     ])
 }
 
 fn sliced(slices: &Slices<EvaluatorSums>) -> Value {
     let slice = |slice: &Slice<EvaluatorSums>| {
         let evaluators = slice.evaluators.iter().map(|sums| {
-            let Value::Object(mut members) = evaluator(sums) else { return Value::Null };
+            let Value::Object(mut members) = sums.to_json() else { return Value::Null };
             let is_small = Value::Bool(sums.has_too_few_cases());
             members.insert("too_few_cases".to_owned(), is_small);
             Value::Object(members)
@@ -234,52 +243,62 @@ fn sliced(slices: &Slices<EvaluatorSums>) -> Value {
     ])
 }
 
-fn evaluator(sums: &EvaluatorSums) -> Value {
-    let clusters = sums.clustering;
-    let estimate =
-        |it: Option<Estimate>| it.map_or(Value::Null, |it| object(estimate(it, Gate::CONFIDENCE)));
-    object([
-        ("name", Some(sums.name.as_str().into())),
-        ("cases", Some(count(sums.cases))),
-        ("clusters", clusters.map(|it| count(it.clusters))),
-        ("worth_cases", clusters.and_then(|it| it.worth).map(|it| Value::Float(it.round()))),
-        ("passed", Some(count(sums.passed))),
-        ("failed", Some(count(sums.failed))),
-        ("counted_as_zero", some_count(sums.counted_as_zero)),
-        ("errors", Some(count(sums.errors))),
-        ("not_evaluated", Some(count(sums.not_evaluated))),
-        ("not_run", some_count(sums.not_run)),
-        ("mean", Some(estimate(sums.mean))),
-        ("pass_rate", Some(estimate(sums.pass_rate))),
-        ("corrected_pass_rate", sums.corrected_pass_rate.map(|it| estimate(Some(it)))),
-        ("uncorrected", sums.uncorrected.as_deref().map(Value::from)),
-    ])
+impl EvaluatorSums {
+    /// Returns the JSON form in reports.
+    pub fn to_json(&self) -> Value {
+        let clusters = self.clustering;
+        let estimate = |it: Option<Estimate>| {
+            it.map_or(Value::Null, |it| object(estimate(it, Gate::CONFIDENCE)))
+        };
+        object([
+            ("name", Some(self.name.as_str().into())),
+            ("cases", Some(count(self.cases))),
+            ("clusters", clusters.map(|it| count(it.clusters))),
+            ("worth_cases", clusters.and_then(|it| it.worth).map(|it| Value::Float(it.round()))),
+            ("passed", Some(count(self.tally.passed))),
+            ("failed", Some(count(self.tally.failed))),
+            ("counted_as_zero", some_count(self.counted_as_zero)),
+            ("errors", Some(count(self.tally.errored))),
+            ("not_evaluated", Some(count(self.tally.not_evaluated))),
+            ("not_run", some_count(self.tally.not_run)),
+            ("mean", Some(estimate(self.mean))),
+            ("pass_rate", Some(estimate(self.pass_rate))),
+            ("corrected_pass_rate", self.corrected_pass_rate.map(|it| estimate(Some(it)))),
+            ("uncorrected", self.uncorrected.as_deref().map(Value::from)),
+        ])
+    }
 }
 
-fn gate(result: &GateResult) -> Value {
-    let GateResult { gate, estimate: found, taken, .. } = result;
-    let own = [
-        ("evaluator", Some(gate.evaluator.as_str().into())),
-        ("measure", Some(gate.measure.to_string().into())),
-        ("limit", Some(Value::Float(gate.limit))),
-        ("verdict", Some(result.verdict.as_str().into())),
-        ("cases", Some(count(found.map_or_else(|| taken.map_or(0, |it| it.0), |it| it.n as u64)))),
-        ("clusters", found.filter(|it| it.units != it.n).map(|it| count(it.units as u64))),
-        ("certified", gate.certified.then_some(Value::Bool(true))),
-        ("raw", result.raw.map(|it| object(estimate(it, gate.confidence)))),
-    ];
-    let rest = [
-        ("value", taken.map(|(_, mean)| rounded(mean))),
-        ("counted_as_zero", some_count(result.counted_as_zero)),
-        ("errors", Some(count(result.errors))),
-        ("not_evaluated", Some(count(result.not_evaluated))),
-        ("not_run", some_count(result.not_run)),
-        ("left_out", some_count(result.left_out)),
-        ("undecided", result.undecided.as_ref().map(|it| it.to_string().into())),
-        ("needed", result.needed().map(count)),
-    ];
-    let estimate = found.map(|found| estimate(found, gate.confidence));
-    object(own.into_iter().chain(estimate.into_iter().flatten()).chain(rest))
+impl GateResult {
+    /// Returns the JSON form in reports.
+    pub fn to_json(&self) -> Value {
+        let GateResult { gate, estimate: found, taken, .. } = self;
+        let own = [
+            ("evaluator", Some(gate.evaluator.as_str().into())),
+            ("measure", Some(gate.measure.to_string().into())),
+            ("limit", Some(Value::Float(gate.limit))),
+            ("verdict", Some(self.verdict.as_str().into())),
+            (
+                "cases",
+                Some(count(found.map_or_else(|| taken.map_or(0, |it| it.0), |it| it.n as u64))),
+            ),
+            ("clusters", found.filter(|it| it.units != it.n).map(|it| count(it.units as u64))),
+            ("certified", gate.certified.then_some(Value::Bool(true))),
+            ("raw", self.raw.map(|it| object(estimate(it, gate.confidence)))),
+        ];
+        let rest = [
+            ("value", taken.map(|(_, mean)| rounded(mean))),
+            ("counted_as_zero", some_count(self.counted_as_zero)),
+            ("errors", Some(count(self.tally.errored))),
+            ("not_evaluated", Some(count(self.tally.not_evaluated))),
+            ("not_run", some_count(self.tally.not_run)),
+            ("left_out", some_count(self.left_out)),
+            ("undecided", self.undecided.as_ref().map(|it| it.to_string().into())),
+            ("needed", self.needed().map(count)),
+        ];
+        let estimate = found.map(|found| estimate(found, gate.confidence));
+        object(own.into_iter().chain(estimate.into_iter().flatten()).chain(rest))
+    }
 }
 
 /// Returns an estimate with six decimals: the digits behind them may differ between machines.
@@ -352,20 +371,6 @@ fn containment(contained: &Contained) -> Value {
     ])
 }
 
-impl EvaluatorSums {
-    /// Returns the JSON form in reports.
-    pub fn to_json(&self) -> Value {
-        evaluator(self)
-    }
-}
-
-impl GateResult {
-    /// Returns the JSON form in reports.
-    pub fn to_json(&self) -> Value {
-        gate(self)
-    }
-}
-
 impl TargetProxyReport {
     /// Returns the JSON form in reports.
     pub fn into_json(self) -> Value {
@@ -398,10 +403,6 @@ fn object<'k>(members: impl IntoIterator<Item = (&'k str, Option<Value>)>) -> Va
 
 fn counts<'k>(counts: impl Iterator<Item = (&'k str, u64)>) -> Value {
     Value::Object(counts.map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect())
-}
-
-fn performance(metrics: Option<&impl Serialize>) -> io::Result<Option<Value>> {
-    Ok(metrics.map(serde_json::to_value).transpose()?.map(Value::from))
 }
 
 fn texts(texts: Vec<String>) -> Value {

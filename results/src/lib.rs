@@ -61,13 +61,13 @@ mod totals;
 
 pub use agreement::{
     Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
-    KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, Sheet, SheetRow, SheetSettings,
-    UnmatchedLabel, without_minus_zero,
+    KappaEstimate, MinKappa, RaterComment, Raters, Sheet, SheetRow, SheetSettings,
+    without_minus_zero,
 };
 pub use attention::Attention;
 pub use baseline::{Baseline, BaselineError};
 pub use certificate::{Certificate, CertificateError, CertifiedLabels, Rate};
-pub use certify::{Certified, CertifyError, certify};
+pub use certify::{Certified, certify};
 pub use comparison::{
     CaseChange, CaseChangeKind, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
     EvaluatorComparison, EvaluatorDifference,
@@ -83,7 +83,10 @@ pub use gate::{
     CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, RunningGate,
     Undecided, case_order,
 };
-pub use labels::{Label, LabelError, LabelPlace, LabelValue, Labels, Meanings, read_labels};
+pub use labels::{
+    Label, LabelCounts, LabelError, LabelPlace, LabelValue, Labels, Meanings, UnmatchedLabel,
+    read_labels,
+};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial, Slice,
     Slices, SuiteReport,

@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EventContext, Status, Tally, TargetProxyReport,
+    EventContext, Status, TargetProxyReport,
     digest::Digest,
     encoding,
     error_type::{EXTRACTION_FAILED, ErrorType, NOT_RUN},
@@ -148,7 +148,7 @@ pub struct ConversationReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Digest>,
     /// Number of spans that were dropped, because they are exact copies of others.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub dropped_copies: usize,
     /// What joins the traces of the conversation, if they were grouped before the run, which read one conversation a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -309,17 +309,6 @@ impl EvaluationReport {
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), attempts: 1, ..Self::default() }
     }
-}
-
-impl EvaluationReport {
-    /// Adds the evaluation to a tally.
-    pub fn count_in(&self, tally: &mut Tally) {
-        if self.was_run() {
-            tally.count(self.error.is_none().then_some(self.status));
-        } else {
-            tally.count_not_run();
-        }
-    }
 
     /// Returns false if the run stopped before the evaluation.
     pub fn was_run(&self) -> bool {
@@ -327,9 +316,9 @@ impl EvaluationReport {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
-fn is_none(number: &usize) -> bool {
-    *number == 0
+/// Returns true for what is left out when it is serialized.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Width of an interval above which a slice has too few cases to say much: half of the scale of scores.
@@ -345,10 +334,10 @@ pub struct Slices<E> {
     #[serde(rename = "values")]
     pub slices: Vec<Slice<E>>,
     /// Number of conversations with several values. They are in the slice of each.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub overlapping: u64,
     /// Number of conversations with values that have no slice, since there are more than a thousand of them.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub left_out: u64,
 }
 
@@ -367,11 +356,6 @@ pub struct Slice<E> {
 /// Returns true if an estimate rests on too few cases to say much about a slice.
 pub(crate) fn has_too_few_cases(estimate: Option<&Estimate>) -> bool {
     estimate.is_none_or(|it| it.interval.upper - it.interval.lower > WIDE)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 #[cfg(test)]

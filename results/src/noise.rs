@@ -4,7 +4,10 @@ use std::{collections::HashMap, fmt, io, sync::Arc};
 
 use evaluator_statistics::{anova, disagreement};
 
-use super::{ALL_EVALUATORS, EvaluationOutcome, EvaluationReport, Report, gate::score_of};
+use super::{
+    ALL_EVALUATORS, EvaluationOutcome, EvaluationReport, Report, gate::score_of,
+    totals::find_or_add,
+};
 
 /// Share of the variance from which on more of its cause is worth it.
 const MUCH: f64 = 1.0 / 3.0;
@@ -74,16 +77,12 @@ impl Report {
         let mut evaluators: Vec<(String, Scores)> = Vec::new();
         for conversation in self.conversations.iter().outlines() {
             let conversation = conversation?;
-            for evaluation in &conversation.evaluations {
-                if evaluation.name == ALL_EVALUATORS {
-                    continue;
-                }
-                let known = evaluators.iter().position(|(name, _)| *name == evaluation.name);
-                let at = known.unwrap_or_else(|| {
-                    evaluators.push((evaluation.name.clone(), Scores::default()));
-                    evaluators.len() - 1
-                });
-                evaluators[at].1.add(conversation.case(), evaluation);
+            let evaluations = conversation.evaluations.iter().enumerate();
+            for (column, it) in evaluations.filter(|(_, it)| it.name != ALL_EVALUATORS) {
+                let new = || (it.name.clone(), Scores::default());
+                let (_, scores) =
+                    find_or_add(&mut evaluators, column, |(name, _)| *name == it.name, new);
+                scores.add(conversation.case(), it);
             }
         }
         let noise = evaluators.into_iter().map(|(name, scores)| scores.noise(name));
@@ -103,11 +102,8 @@ impl Disagreeing {
 
 impl Scores {
     fn add(&mut self, case: &Arc<str>, evaluation: &EvaluationReport) {
-        let is_scored = |it: &EvaluationReport| {
-            matches!(it.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed)
-        };
         let scores: Vec<f64> = evaluation.each_repeat().filter_map(score_of).collect();
-        if scores.is_empty() || !is_scored(evaluation) {
+        if scores.is_empty() || !evaluation.is_scored() {
             return;
         }
         if let Some((passed, all)) = evaluation.passed_of_scored() {

@@ -2,7 +2,7 @@
 
 use evaluator_json::Value;
 
-use super::{EvaluationReport, Status};
+use super::{EvaluationReport, Status, Tally};
 
 /// Outcome of one evaluation. Unlike [`Status`], which is part of the contract, it distinguishes an error from an evaluation
 /// that does not apply.
@@ -87,6 +87,17 @@ impl EvaluationReport {
         })
     }
 
+    /// Adds the evaluation to a tally.
+    pub fn count_in(&self, tally: &mut Tally) {
+        *match self.outcome() {
+            EvaluationOutcome::Passed => &mut tally.passed,
+            EvaluationOutcome::Failed => &mut tally.failed,
+            EvaluationOutcome::NotEvaluated => &mut tally.not_evaluated,
+            EvaluationOutcome::Error => &mut tally.errored,
+            EvaluationOutcome::NotRun => &mut tally.not_run,
+        } += 1;
+    }
+
     /// Outcome of the evaluation.
     pub fn outcome(&self) -> EvaluationOutcome {
         match (&self.error, self.status) {
@@ -101,15 +112,16 @@ impl EvaluationReport {
     /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the
     /// evaluator write.
     pub fn shown_score(&self) -> Option<f64> {
-        self.score.filter(|_| self.is_judged())
+        self.score.filter(|_| self.is_scored())
     }
 
     /// Scores of the turns to show to people; empty where the evaluation was not judged.
     pub fn shown_turn_scores(&self) -> &[Option<f64>] {
-        if self.is_judged() { &self.per_invocation_scores } else { &[] }
+        if self.is_scored() { &self.per_invocation_scores } else { &[] }
     }
 
-    fn is_judged(&self) -> bool {
+    /// Returns true if it passed or failed.
+    pub(crate) fn is_scored(&self) -> bool {
         matches!(self.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed)
     }
 }

@@ -74,7 +74,7 @@ impl EvaluationReport {
             let texts = votes.iter().filter_map(|vote| {
                 let vote = vote.as_object()?;
                 let reason = vote.get("reason")?.as_str().filter(|text| !text.trim().is_empty())?;
-                let turn = usize::try_from(int(vote.get("turn"))?).ok()?;
+                let turn = usize::try_from(vote.get("turn")?.as_i128()?).ok()?;
                 let is_below = self.per_invocation_scores.get(turn).copied().flatten();
                 let is_below = is_below.zip(self.threshold).map(|(score, asked)| score < asked);
                 is_below.unwrap_or(true).then(|| match several {
@@ -191,13 +191,6 @@ fn joined(texts: Vec<String>) -> Option<String> {
 
 fn list<'o>(object: &'o Object, key: &str) -> Option<&'o [Value]> {
     object.get(key)?.as_array()
-}
-
-fn int(value: Option<&Value>) -> Option<i64> {
-    match value? {
-        Value::Int(number) => Some(*number),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ impl EvaluationReport {
         let first = repeats.iter().find(|it| it.outcome() == outcome);
         let mut combined = first.cloned().unwrap_or_default();
         if matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed) {
-            let scored = || repeats.iter().filter(|it| it.has_value());
+            let scored = || repeats.iter().filter(|it| it.is_scored());
             combined.score = mean(scored().filter_map(|it| it.score));
             let turns = combined.per_invocation_scores.len();
             let alike = || scored().filter(|it| it.per_invocation_scores.len() == turns);
@@ -57,13 +57,13 @@ impl EvaluationReport {
 
     /// Returns how many repeats passed, and how many have a value; `None` if the evaluation was not repeated.
     pub(crate) fn passed_of_scored(&self) -> Option<(usize, usize)> {
-        let scored = self.repeats.iter().filter(|it| it.has_value()).count();
+        let scored = self.repeats.iter().filter(|it| it.is_scored()).count();
         self.passed_repeats().map(|(passed, _)| (passed, scored))
     }
 
     /// Returns true if repeats with a value differ in their score or outcome.
     pub fn repeats_differ(&self) -> bool {
-        let mut scored = self.repeats.iter().filter(|it| it.has_value());
+        let mut scored = self.repeats.iter().filter(|it| it.is_scored());
         let key = |it: &Self| (it.outcome(), it.score.map(f64::to_bits));
         scored.next().is_some_and(|first| scored.any(|other| key(other) != key(first)))
     }
@@ -72,10 +72,6 @@ impl EvaluationReport {
     pub fn each_repeat(&self) -> impl Iterator<Item = &Self> {
         let own = self.repeats.is_empty().then_some(self);
         own.into_iter().chain(&self.repeats)
-    }
-
-    fn has_value(&self) -> bool {
-        matches!(self.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed)
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
     error_type::CANCELLED,
     model::{
         ALL_EVALUATORS, ConversationReport, EvaluationReport, JudgeUsage, Partial, SuiteReport,
+        is_default,
     },
     run_file::RunHeader,
 };
@@ -32,8 +33,12 @@ pub struct Report {
     /// First record of the run file; of several files, that of the first. `None` if no run file was begun.
     #[serde(skip)]
     pub header: Option<Arc<Header>>,
-    /// Errors outside of any conversation, e.g. files that could not be loaded.
+    /// Errors outside of any conversation, e.g. files that could not be loaded. Of many of one kind, the first ones, and one error
+    /// that has the number of the others.
     pub errors: Vec<String>,
+    /// Number of errors that are only counted in one of `errors`, apart from that one.
+    #[serde(skip)]
+    pub counted_errors: usize,
     /// Causes of some of `errors`, by their index: the position, and the probable kind of the file.
     pub causes: BTreeMap<usize, String>,
     /// Parts of trace files that cannot be used. For each such file, one of `errors` names the position and the reason.
@@ -69,7 +74,7 @@ pub struct Report {
     #[serde(skip)]
     pub gates: Vec<Gate>,
     /// What undecided gates mean.
-    #[serde(skip_serializing_if = "Inconclusive::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub inconclusive: Inconclusive,
     /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided.
     /// A run file has it in its header.
@@ -109,7 +114,7 @@ pub struct Report {
 #[non_exhaustive]
 pub struct MissingScores<'a> {
     /// Its scores.
-    pub scores: EvaluatorScores<'a>,
+    pub scores: &'a EvaluatorScores,
     /// Share of its conversations that it has to score; 0 stands for one conversation.
     pub share: f64,
 }
@@ -160,7 +165,7 @@ impl Report {
     /// failed evaluator: the content of the file was not evaluated.
     pub fn balance(&self) -> Balance {
         let others = usize::from(self.unusable_eval_set) + usize::from(self.unsaved);
-        let unusable = self.errors.len().saturating_sub(self.unreliable).saturating_sub(others);
+        let unusable = self.error_count().saturating_sub(self.unreliable).saturating_sub(others);
         // If conversations cannot be read, the run is errored.
         let gates = self.decide_gates().unwrap_or_default();
         let decided = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
@@ -200,10 +205,11 @@ impl Report {
     /// are reported, and never tolerated.
     pub fn missing_scores(&self) -> Vec<MissingScores<'_>> {
         let share = self.required_share;
-        let scores = self.conversations.evaluator_scores().filter(|_| self.require_evaluated);
-        let scores = scores.filter(|it| it.scored > 0 || (!it.broke && it.asked > 0));
-        let is_missing = |it: &EvaluatorScores<'_>| {
-            it.scored == 0 || (it.scored as f64) < share * it.asked as f64
+        let scores = self.conversations.evaluator_scores().iter();
+        let is_missing = |it: &&EvaluatorScores| {
+            let has_worked = it.scored > 0 || (!it.broke && it.asked > 0);
+            let is_below = it.scored == 0 || (it.scored as f64) < share * it.asked as f64;
+            self.require_evaluated && has_worked && is_below
         };
         scores.filter(is_missing).map(|scores| MissingScores { scores, share }).collect()
     }
@@ -212,6 +218,11 @@ impl Report {
     /// [`require_all_cases`](Self::require_all_cases) or [`require_evaluated`](Self::require_evaluated) is set.
     pub fn missing_cases(&self) -> &[String] {
         if self.require_all_cases || self.require_evaluated { &self.unrecorded_cases } else { &[] }
+    }
+
+    /// Returns the number of errors outside of any conversation, with those that are only counted.
+    pub fn error_count(&self) -> usize {
+        self.errors.len() + self.counted_errors
     }
 
     /// Returns the errors outside of any conversation, each with its cause if that is known.
@@ -295,7 +306,7 @@ mod tests {
             of("scores", Status::Passed, None),
         ];
         fn missing(report: &Report) -> Vec<&str> {
-            report.missing_scores().iter().map(|missing| missing.scores.name).collect()
+            report.missing_scores().iter().map(|missing| &*missing.scores.name).collect()
         }
         let mut required = report(evaluations.clone());
         assert_eq!((missing(&required), required.standing()), (vec![], Standing::Passed));

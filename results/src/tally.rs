@@ -4,8 +4,6 @@
 //! separately, so that the exit code is that of the failure or error that stopped the run. Evaluations that are already
 //! running are finished. Cancelling a run ends them, which is an error.
 
-use super::Status;
-
 /// Number of evaluations by outcome. Every evaluation counts in exactly one field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -100,29 +98,7 @@ pub enum Inconclusive {
     Fail,
 }
 
-impl Inconclusive {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 impl Tally {
-    /// Counts an evaluation by its status; `None` is an error of the evaluator.
-    pub fn count(&mut self, status: Option<Status>) {
-        let counter = match status {
-            Some(Status::Passed) => &mut self.passed,
-            Some(Status::Failed) => &mut self.failed,
-            Some(Status::NotEvaluated) => &mut self.not_evaluated,
-            None => &mut self.errored,
-        };
-        *counter += 1;
-    }
-
-    /// Counts an evaluation that was not started.
-    pub fn count_not_run(&mut self) {
-        self.not_run += 1;
-    }
-
     /// Returns the number of evaluations with a score: passed and failed.
     pub fn scored(&self) -> u64 {
         self.passed + self.failed
@@ -243,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{ERROR_TYPES, EvaluationReport, NOT_RUN};
+    use crate::{ERROR_TYPES, EvaluationReport, NOT_RUN, Status};
 
     /// An evaluation with an error and any status, which does not count.
     fn errors() -> impl Strategy<Value = EvaluationReport> {

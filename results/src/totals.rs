@@ -1,6 +1,6 @@
 //! Counts of a report, collected while its conversations are written.
 
-use std::{collections::BTreeMap, mem};
+use std::mem;
 
 use evaluator_traces::conversation::{RunPerformance, RunSums};
 
@@ -30,41 +30,31 @@ pub(super) struct Totals {
     pub(super) cancelled: bool,
     /// Warnings about the run.
     pub(super) run_warnings: RunWarnings,
-    evaluators: Vec<Evaluator>,
+    /// The evaluators that were called, in the order of the report when counting is finished.
+    pub(super) evaluators: Vec<EvaluatorScores>,
     performance: RunSums,
 }
 
-/// An evaluator that was called.
+/// An evaluator that was called, with the number of conversations that it scored.
 #[derive(Clone, Debug, Default)]
-struct Evaluator {
-    name: String,
-    /// First position: conversation and column.
-    first: (Place, usize),
-    /// Number of conversations that it scored.
-    scored: u64,
-    /// Number of conversations that it was called for.
-    asked: u64,
-    /// True if it has an error.
-    broke: bool,
-    /// Reasons why it did not evaluate conversations.
-    reasons: Vec<Reason>,
-    /// Number of conversations with other reasons.
-    others: u64,
-    /// Name of the executor that contained all of its evaluations; `None` if none did, or not in all.
-    contained: Option<String>,
-}
-
-/// Number of conversations that an evaluator scored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EvaluatorScores<'a> {
+#[non_exhaustive]
+pub struct EvaluatorScores {
     /// Name of the evaluator.
-    pub name: &'a str,
+    pub name: String,
     /// Number of conversations that it scored.
     pub scored: u64,
     /// Number of conversations that it was called for.
     pub asked: u64,
     /// Whether it has errors.
     pub broke: bool,
+    /// First position: conversation and column.
+    first: (Place, usize),
+    /// Reasons why it did not evaluate conversations.
+    reasons: Vec<Reason>,
+    /// Number of conversations with other reasons. Which these are depends on the order in which conversations are counted.
+    pub(super) others: u64,
+    /// Name of the executor that contained all of its evaluations; `None` if none did, or not in all.
+    pub(super) contained: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -108,58 +98,27 @@ impl Totals {
 
     fn evaluator(
         &mut self,
-        first: (&Place, usize),
+        (place, column): (&Place, usize),
         evaluation: &EvaluationReport,
-    ) -> &mut Evaluator {
-        let is_it = |evaluator: &Evaluator| evaluator.name == evaluation.name;
-        // Conversations have the same evaluators in the same order.
-        let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
-        let known = likely.or_else(|| self.evaluators.iter().position(is_it));
-        let index = known.unwrap_or_else(|| {
-            self.evaluators.push(Evaluator {
-                name: evaluation.name.clone(),
-                first: (first.0.clone(), first.1),
+    ) -> &mut EvaluatorScores {
+        let name = &evaluation.name;
+        find_or_add(
+            &mut self.evaluators,
+            column,
+            |it| it.name == *name,
+            || EvaluatorScores {
+                name: name.clone(),
+                first: (place.clone(), column),
                 contained: evaluation.containment.as_ref().map(|it| it.executor.clone()),
-                ..Evaluator::default()
-            });
-            self.evaluators.len() - 1
-        });
-        &mut self.evaluators[index]
+                ..EvaluatorScores::default()
+            },
+        )
     }
 
     /// Finishes counting. Returns latencies, tokens and counts of all conversations, if one has them.
     pub(super) fn finish(&mut self) -> Option<RunPerformance> {
         self.evaluators.sort_by(|one, other| one.first.cmp(&other.first));
         mem::take(&mut self.performance).finish()
-    }
-
-    /// Returns the scores of each evaluator that was called, in the order of the report.
-    pub(super) fn scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
-        self.evaluators.iter().map(|Evaluator { name, scored, asked, broke, .. }| EvaluatorScores {
-            name,
-            scored: *scored,
-            asked: *asked,
-            broke: *broke,
-        })
-    }
-
-    /// Returns the evaluators that have errors and no score, in the order of the report.
-    pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
-        self.scores().filter(|it| it.broke && it.scored == 0).map(|it| it.name)
-    }
-
-    /// Returns the number of evaluators that were called, and of those that each executor contained.
-    pub(super) fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
-        let mut executors = BTreeMap::new();
-        for executor in self.evaluators.iter().filter_map(|it| it.contained.as_deref()) {
-            *executors.entry(executor).or_default() += 1;
-        }
-        (self.evaluators.len(), executors)
-    }
-
-    /// Returns true if [`not_evaluated`](Self::not_evaluated) is the same in whatever order conversations are counted.
-    pub(super) fn has_all_reasons(&self) -> bool {
-        self.evaluators.iter().all(|evaluator| evaluator.others == 0)
     }
 
     /// Returns the reasons of each evaluator that did not evaluate a conversation, in the order of the report.
@@ -170,7 +129,7 @@ impl Totals {
             evaluator.reasons.sort_by(|one, other| one.first.cmp(&other.first));
         }
         evaluators.sort_by(|one, other| one.reasons[0].first.cmp(&other.reasons[0].first));
-        let finished = |Evaluator { name, reasons, others, .. }| {
+        let finished = |EvaluatorScores { name, reasons, others, .. }| {
             let reasons = reasons.into_iter().map(|Reason { text, count, .. }| (text, count));
             NotEvaluated { evaluator: name, reasons: reasons.collect(), others }
         };
@@ -178,7 +137,7 @@ impl Totals {
     }
 }
 
-impl Evaluator {
+impl EvaluatorScores {
     fn count(&mut self, position: (&Place, usize), evaluation: &EvaluationReport) {
         let outcome = evaluation.outcome();
         set_first(&mut self.first, position);
@@ -186,8 +145,7 @@ impl Evaluator {
         if self.contained.as_ref() != executor {
             self.contained = None;
         }
-        let is_scored = matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
-        self.scored += u64::from(is_scored);
+        self.scored += u64::from(evaluation.is_scored());
         self.asked += u64::from(outcome != EvaluationOutcome::NotRun);
         self.broke |= outcome == EvaluationOutcome::Error;
         if outcome != EvaluationOutcome::NotEvaluated {
@@ -214,6 +172,22 @@ fn set_first(first: &mut (Place, usize), (place, column): (&Place, usize)) {
     if (place, column) < (&first.0, first.1) {
         *first = (place.clone(), column);
     }
+}
+
+/// Returns what is collected about an evaluator, which is added if it is new. Conversations have the same evaluators in the same
+/// order, so that its column is likely its place.
+pub(super) fn find_or_add<E>(
+    all: &mut Vec<E>,
+    column: usize,
+    is_it: impl Fn(&E) -> bool,
+    new: impl FnOnce() -> E,
+) -> &mut E {
+    let likely = Some(column).filter(|column| all.get(*column).is_some_and(&is_it));
+    let place = likely.or_else(|| all.iter().position(is_it)).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    });
+    &mut all[place]
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use evaluator_host::{
     files::{WriteOptions, atomic_write},
     json,
     report::{
-        Agreement, AgreementError, Certified, CertifyError, Labels, Report, Sheet, certify,
-        read_labels, run_file,
+        Agreement, AgreementError, Certified, Labels, Report, Sheet, certify, read_labels, run_file,
     },
     verdict::Standing,
 };
@@ -45,8 +44,7 @@ pub(super) fn agree(args: &AgreeArgs) -> Result<u8, u8> {
     let certified = match (&args.certify, &labels) {
         (Some(file), Some(labels)) => {
             CERTIFICATE.refuse_inputs([file], &inputs)?;
-            let certified =
-                certify(&report, labels.clone(), &args.settings()).map_err(uncertified)?;
+            let certified = certify(&report, labels.clone(), &args.settings()).map_err(refused)?;
             Some((file, certified))
         }
         _ => None,
@@ -76,14 +74,6 @@ fn write_certificate(file: &Path, certified: &Certified) -> u8 {
     }
     let text = certified.certificate.to_text();
     CERTIFICATE.write(file, &text).map_or_else(broken, |()| exit::OK)
-}
-
-/// Reports why nothing is certified. Returns the exit code.
-fn uncertified(error: CertifyError) -> u8 {
-    match error {
-        CertifyError::Agreement(error) => refused(error),
-        _ => unusable(error),
-    }
 }
 
 fn compare(

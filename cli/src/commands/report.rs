@@ -100,7 +100,7 @@ fn enough_recordings(report: &Report, given: &[Gate]) -> Result<(), String> {
     let decided = report.decide_gates().unwrap_or_default().into_iter();
     let is_short = |it: &GateResult| {
         matches!(it.undecided, Some(Undecided::TooFewConversations(_)))
-            && it.errors + it.not_run + it.not_evaluated == 0
+            && it.tally.total() == it.tally.scored()
     };
     let is_given = |it: &GateResult| {
         let same =
@@ -115,7 +115,8 @@ fn enough_recordings(report: &Report, given: &[Gate]) -> Result<(), String> {
 fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
     let Report { gates, inconclusive, conversations, header, .. } = report;
     // The header also has those that were asked for no conversation.
-    let mut evaluators: Vec<&str> = conversations.evaluator_scores().map(|it| it.name).collect();
+    let mut evaluators: Vec<&str> =
+        conversations.evaluator_scores().iter().map(|it| &*it.name).collect();
     for entry in header.iter().flat_map(|header| &header.evaluators) {
         if !evaluators.contains(&&*entry.name) {
             evaluators.push(&entry.name);

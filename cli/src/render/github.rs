@@ -75,6 +75,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     for (error, cause) in report.errors_with_causes() {
         found.add(Kind::Error, ("input", None), &with_cause(error, cause));
     }
+    found.left_out[Kind::Error as usize] += report.counted_errors as u64;
     if let Some(partial) = report.partial.filter(|it| *it != Partial::Decided) {
         found.add(Kind::Error, ("partial report", None), &partial.to_string());
     }
@@ -88,7 +89,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     }
     regressed(report, &mut found);
     for missing in report.missing_scores() {
-        found.add(Kind::Error, (missing.scores.name, None), &missing.to_string());
+        found.add(Kind::Error, (&missing.scores.name, None), &missing.to_string());
     }
     broken(report, &mut found)?;
     failed(report, &mut found)?;

@@ -52,7 +52,7 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let all_gates = (gates.len() + claims.len()) as u64;
     let mut unscored: Vec<(String, Option<Outcome>)> = missing
         .iter()
-        .map(|it| (it.scores.name.to_owned(), Some(Outcome::Failure(None, it.to_string()))))
+        .map(|it| (it.scores.name.clone(), Some(Outcome::Failure(None, it.to_string()))))
         .collect();
     if report.balance().fails_as_unevaluated() {
         let outcome = Outcome::Failure(None, "nothing was scored".to_owned());

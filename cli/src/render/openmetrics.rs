@@ -20,11 +20,11 @@ pub(crate) fn openmetrics(report: &Report, out: &mut dyn io::Write) -> io::Resul
     family(&mut text, "evaluator_evaluations", "Evaluations by outcome.");
     for sums in &evaluators {
         let counts = [
-            ("passed", sums.passed),
-            ("failed", sums.failed),
-            ("not_evaluated", sums.not_evaluated),
-            ("error", sums.errors),
-            ("not_run", sums.not_run),
+            ("passed", sums.tally.passed),
+            ("failed", sums.tally.failed),
+            ("not_evaluated", sums.tally.not_evaluated),
+            ("error", sums.tally.errored),
+            ("not_run", sums.tally.not_run),
         ];
         for (outcome, count) in counts {
             let labels = [("evaluator", &*sums.name), ("outcome", outcome)];

@@ -42,7 +42,7 @@ pub(crate) fn overview(
     for error in report.errors.iter().take(NAMED) {
         let _ = writeln!(text, "error: {}", one_line(error));
     }
-    let more = report.errors.len().saturating_sub(NAMED) as u64;
+    let more = report.error_count().saturating_sub(NAMED) as u64;
     if more > 0 {
         let _ = writeln!(text, "and {}: -o table shows them", counted(more, "more error"));
     }

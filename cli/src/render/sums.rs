@@ -21,8 +21,8 @@ pub(super) fn row(sums: &EvaluatorSums) -> [String; 8] {
         mean.as_ref().map_or_else(String::new, |mean| format!("{:.4}", mean.mean)),
         mean.as_ref().map_or_else(String::new, interval),
         sums.gates.iter().map(gate).collect::<Vec<_>>().join(", "),
-        count(sums.not_evaluated),
-        count(sums.errors),
+        count(sums.tally.not_evaluated),
+        count(sums.tally.errored),
     ]
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn part_verdict(report: &Report, shard: Shard, code: u8) {
     let conversations = counted(report.conversations.len() as u64, "conversation");
     let mut text = format!("PART {shard}: {conversations}");
     if !report.errors.is_empty() {
-        let errors = counted(report.errors.len() as u64, "error");
+        let errors = counted(report.error_count() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");
     }
     match report.partial {
@@ -97,7 +97,7 @@ fn run(report: &Report) -> Value {
     let mut run = json!({
         "conversations": report.conversations.len(),
         "dropped_out": report.conversations.dropped_out(),
-        "errors_outside": report.errors.len(),
+        "errors_outside": report.error_count(),
         "partial": report.partial.is_some(),
     });
     for (name, count) in report.tally().named() {
@@ -123,7 +123,7 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     }
     text += &not_evaluated(report)?;
     for missing in report.missing_scores() {
-        let _ = writeln!(text, "{}: {missing}", one_line(missing.scores.name));
+        let _ = writeln!(text, "{}: {missing}", one_line(&missing.scores.name));
     }
     let cases = unrecorded(report);
     if !cases.is_empty() {
@@ -304,7 +304,7 @@ fn counts(report: &Report) -> String {
         let _ = write!(text, "; {conversations} dropped out of an evaluator");
     }
     if !report.errors.is_empty() {
-        let errors = counted(report.errors.len() as u64, "error");
+        let errors = counted(report.error_count() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");
     }
     if !report.unrecorded_cases.is_empty() {

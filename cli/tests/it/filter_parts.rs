@@ -123,6 +123,16 @@ fn lines_that_cannot_be_used_and_filters_that_were_killed_are_errors() {
     let json = broken(&directory, &["many.evalrun", "--expect", "131"], more);
     let errors = json["errors"].to_string();
     assert_eq!(errors.matches("of the input cannot be used (unreadable_line)").count(), 100);
+    for (form, count) in [
+        ("overview", "and 121 more errors: "),
+        ("html", "131 errors in all"),
+        // Two evaluations failed, too.
+        ("github", "123 errors more; "),
+    ] {
+        let ran = directory.evaluator(&["report", "-o", form, "many.evalrun", "--expect", "131"]);
+        assert!(ran.stdout.contains(count), "{form}: {}", ran.stdout);
+        ran.says("; 131 errors outside of any conversation");
+    }
     assert_eq!(json["partial"], Value::Null);
     let text = String::from_utf8(text).unwrap();
     let lines: Vec<&str> = text.lines().collect();

@@ -1,8 +1,9 @@
 //! Reading and writing JSON as Python does: vectors recorded from Python, and what must never happen.
 
 use evaluator_json::{
-    MAX_DEPTH, NonFinite, ParseErrorKind, ParseOptions, Surrogates, Value, normalize, output_text,
-    parse, parse_python, python_eq, to_pretty, to_python, to_string,
+    AsText, MAX_DEPTH, NonFinite, ParseErrorKind, ParseOptions, Surrogates, Value, normalize,
+    output_text, parse, parse_python, python_eq, reindent_inside, to_pretty, to_pretty_inside,
+    to_python, to_string,
 };
 use proptest::prelude::*;
 
@@ -195,6 +196,17 @@ proptest! {
     }
 
     #[test]
+    fn text_is_indented_as_its_value_is(value in any_value(), depth in 0..3usize) {
+        let expected = to_pretty_inside(&value, depth);
+        let texts = [serde_json::to_string(&AsText(&value)), serde_json::to_string_pretty(&AsText(&value))];
+        for text in texts {
+            let mut found = String::new();
+            reindent_inside(&text.expect("serializes"), depth, &mut found);
+            prop_assert_eq!(&found, &expected);
+        }
+    }
+
+    #[test]
     fn no_text_makes_the_parser_panic(text in any::<String>()) {
         let _ = parse(&text, &ParseOptions::default());
     }
@@ -205,5 +217,6 @@ proptest! {
             prop_assert!(parse_python(&text).is_some());
             let _ = to_python(&parsed.value);
         }
+        reindent_inside(&text, 0, &mut String::new());
     }
 }

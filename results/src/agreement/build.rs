@@ -6,15 +6,12 @@ use evaluator_statistics::{Weights, kappa};
 
 use super::{
     matching::Matched,
-    measure::{Item, Measured},
-    model::{
-        Agreement, AgreementError, AgreementSettings, EvaluatorAgreement, LabelCounts,
-        RaterComment, UnmatchedLabel,
-    },
+    measure::Measured,
+    model::{Agreement, AgreementError, AgreementSettings, EvaluatorAgreement, RaterComment},
     raters::{Ratings, Reference, applicable},
     talks::Talks,
 };
-use crate::{Label, Labels, Report};
+use crate::{Label, LabelCounts, Labels, Report, UnmatchedLabel};
 
 /// Number of unmatched labels that are named.
 const NAMED: usize = 10;
@@ -38,14 +35,15 @@ impl Agreement {
         });
         let names = names.as_ref().filter(|_| settings.with.is_none());
         let talks = Talks::read(report, names)?;
-        let named = |number: usize| (number, talks.evaluators[number].clone());
-        let chosen: Vec<_> = known(&talks, &settings.evaluators)?.into_iter().map(named).collect();
-        let with = known(&talks, settings.with.as_slice())?.into_iter().map(named).next();
-        if let Some((_, name)) = with.as_ref().filter(|it| chosen.contains(it)) {
-            return Err(AgreementError::Nothing(format!(
+        let chosen = known(&talks, &settings.evaluators)?;
+        let with = known(&talks, settings.with.as_slice())?.first().copied();
+        if let Some(number) = with.filter(|it| chosen.contains(it)) {
+            let name = &talks.evaluators[number];
+            return Err(AgreementError::Refused(format!(
                 "`{name}` would be compared with itself; --with names another evaluator than --evaluator"
             )));
         }
+        let all: Vec<usize> = (0..talks.evaluators.len()).collect();
         let mut agreement = Self {
             labels: None,
             conversations: talks.all.len() as u64,
@@ -54,19 +52,14 @@ impl Agreement {
             evaluators: Vec::new(),
         };
         if let Some(labels) = labels {
-            let chosen: Vec<(usize, String)> = match chosen.is_empty() {
-                true => talks.evaluators.iter().cloned().enumerate().collect(),
-                false => chosen.iter().chain(&with).cloned().collect(),
-            };
+            let both = chosen.iter().copied().chain(with).collect();
+            let chosen = if chosen.is_empty() { all.clone() } else { both };
             agreement.against_labels(&talks, labels, &chosen, settings)?;
         }
-        if let Some((other, name)) = with {
-            let all: Vec<(usize, String)> = talks.evaluators.iter().cloned().enumerate().collect();
+        if let Some(other) = with {
             let chosen = if chosen.is_empty() { all } else { chosen };
-            for (evaluator, own) in chosen.into_iter().filter(|(it, _)| *it != other) {
-                let both = [(evaluator, own), (other, name.clone())];
-                agreement.evaluators.push(against_evaluator(&talks, &both, settings));
-            }
+            let compare = |it| against_evaluator(&talks, it, other, settings);
+            agreement.evaluators.extend(chosen.into_iter().filter(|it| *it != other).map(compare));
         }
         if agreement.evaluators.iter().all(|it| it.compared == 0) {
             return Err(agreement.nothing());
@@ -78,20 +71,20 @@ impl Agreement {
         &mut self,
         talks: &Talks,
         labels: &Labels,
-        chosen: &[(usize, String)],
+        chosen: &[usize],
         settings: &AgreementSettings,
     ) -> Result<(), AgreementError> {
         let about = settings.about.as_deref();
         let is_used = |label: &Label| match (&label.evaluator, about) {
             (Some(name), Some(about)) => name == about,
-            (Some(name), None) => chosen.iter().any(|(_, it)| it == name),
+            (Some(name), None) => chosen.iter().any(|it| talks.evaluators[*it] == *name),
             (None, about) => about.is_none(),
         };
         let matched = Matched::new(&labels.labels, talks)?;
         self.labels = Some(counts(labels, &matched, is_used));
-        for (evaluator, name) in chosen {
+        for evaluator in chosen {
             let of = matched.labels.iter().filter_map(|(talk, labels)| {
-                let labels = applicable(labels, name, about);
+                let labels = applicable(labels, &talks.evaluators[*evaluator], about);
                 (!labels.is_empty()).then_some((*talk, labels))
             });
             let ratings = Ratings::new(of, settings.pass_from)?;
@@ -101,11 +94,11 @@ impl Agreement {
             if settings.min_kappa.is_some() && ratings.are_graded && settings.pass_from.is_none() {
                 let first = ratings.all.iter().find_map(|it| it.labels.first());
                 let place = first.map(|it| it.place.to_string()).unwrap_or_default();
-                return Err(AgreementError::Nothing(format!(
+                return Err(AgreementError::Refused(format!(
                     "{place}: labels are grades, and --min-kappa needs two classes; --pass-from GRADE says from which grade on a label is a pass"
                 )));
             }
-            self.evaluators.push(against_people(talks, (*evaluator, name), &ratings, settings));
+            self.evaluators.push(against_people(talks, *evaluator, &ratings, settings));
         }
         Ok(())
     }
@@ -116,12 +109,12 @@ impl Agreement {
             && self.evaluators.is_empty()
         {
             let others = labels.others.join(", ");
-            return AgreementError::Nothing(format!(
+            return AgreementError::Refused(format!(
                 "labels are about {others}, which is not compared; --about NAME uses labels of this name for the evaluators of the run"
             ));
         }
         let errors: u64 = self.evaluators.iter().map(|it| it.errors).sum();
-        AgreementError::Nothing(format!(
+        AgreementError::Refused(format!(
             "there is nothing to compare: no conversation has both a label and a verdict ({errors} errors)"
         ))
     }
@@ -133,7 +126,7 @@ pub(super) fn known(talks: &Talks, wanted: &[String]) -> Result<Vec<usize>, Agre
     for name in wanted {
         let number = talks.evaluators.iter().position(|it| it == name).ok_or_else(|| {
             let names = talks.evaluators.join(", ");
-            AgreementError::Nothing(format!("the run has no evaluator `{name}`; it has {names}"))
+            AgreementError::Refused(format!("the run has no evaluator `{name}`; it has {names}"))
         })?;
         if !numbers.contains(&number) {
             numbers.push(number);
@@ -167,28 +160,23 @@ fn counts(labels: &Labels, matched: &Matched<'_>, is_used: impl Fn(&Label) -> bo
         name: label.name().to_owned(),
     });
     LabelCounts {
-        files: labels.files.clone(),
         labels: labels.labels.len() as u64,
-        other_splits: labels.other_splits,
-        not_labelled: labels.not_labelled,
-        cancelled: labels.cancelled,
-        not_by_people: labels.not_by_people,
-        not_about_conversations: labels.not_about_conversations,
         about_others: others.len() as u64,
         others: names.into_iter().map(str::to_owned).collect(),
         unmatched: matched.unmatched.len() as u64,
         unmatched_labels: named.collect(),
+        ..labels.counts.clone()
     }
 }
 
 fn against_people(
     talks: &Talks,
-    (evaluator, name): (usize, &str),
+    evaluator: usize,
     ratings: &Ratings<'_>,
     settings: &AgreementSettings,
 ) -> EvaluatorAgreement {
     let mut measured = Measured::new(EvaluatorAgreement {
-        name: name.to_owned(),
+        name: talks.evaluators[evaluator].clone(),
         graded: ratings.are_graded,
         raters: Some(ratings.raters()),
         without_reference: (talks.all.len() - ratings.all.len()) as u64,
@@ -203,7 +191,7 @@ fn against_people(
             verdicts.extend(classes.iter().map(|_| f64::from(passed)));
             labels.extend(classes.into_iter().map(f64::from));
         }
-        measured.add(Item { talk, opinion, reference }, || {
+        measured.add(talk, opinion, reference, || {
             let comment = |label: &&Label| RaterComment {
                 rater: label.rater.clone(),
                 label: label.value.to_string(),
@@ -223,25 +211,27 @@ fn against_people(
 
 fn against_evaluator(
     talks: &Talks,
-    [(evaluator, name), (other, other_name)]: &[(usize, String); 2],
+    evaluator: usize,
+    other: usize,
     settings: &AgreementSettings,
 ) -> EvaluatorAgreement {
+    let other_name = &talks.evaluators[other];
     let mut measured = Measured::new(EvaluatorAgreement {
-        name: name.clone(),
+        name: talks.evaluators[evaluator].clone(),
         with: Some(other_name.clone()),
         ..EvaluatorAgreement::default()
     });
     let mut without = 0;
     for talk in &talks.all {
-        let reference = talk.opinion(*other);
+        let reference = talk.opinion(other);
         let Some(passes) = reference.passed() else {
             without += 1;
             continue;
         };
         let label = f64::from(passes);
-        let opinion = talk.opinion(*evaluator);
+        let opinion = talk.opinion(evaluator);
         let both = Reference { label, passes: Some(passes) };
-        measured.add(Item { talk, opinion, reference: Some(both) }, || {
+        measured.add(talk, opinion, Some(both), || {
             vec![RaterComment {
                 rater: Some(other_name.clone()),
                 label: if passes { "pass" } else { "fail" }.to_owned(),

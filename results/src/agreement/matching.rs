@@ -97,7 +97,7 @@ fn nothing(unmatched: &[&Label], talks: &Talks) -> AgreementError {
     let cases: Vec<String> =
         talks.all.iter().take(NAMED).map(|talk| format!("`{}`", talk.case)).collect();
     let cases = if cases.is_empty() { "none".to_owned() } else { cases.join(", ") };
-    AgreementError::Nothing(format!(
+    AgreementError::Refused(format!(
         "no label matches a conversation of the run: labels name {}, and cases of the run are {cases}; a label names the golden case, \
          the value of --case-key, or the trace id",
         labels.join(", ")

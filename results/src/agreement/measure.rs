@@ -29,28 +29,26 @@ pub(super) struct Measured {
     threshold: Option<Option<f64>>,
 }
 
-/// What is known about a conversation.
-pub(super) struct Item<'t> {
-    pub(super) talk: &'t Talk,
-    pub(super) opinion: Opinion,
-    /// `None` if people say both.
-    pub(super) reference: Option<Reference>,
-}
-
 impl Measured {
     pub(super) fn new(agreement: EvaluatorAgreement) -> Self {
         Self { agreement, threshold: None }
     }
 
-    /// Adds a conversation with a reference. Comments are asked for if both disagree.
-    pub(super) fn add(&mut self, item: Item<'_>, comments: impl FnOnce() -> Vec<RaterComment>) {
+    /// Adds a conversation with a reference; `None` if people say both. Comments are asked for if both disagree.
+    pub(super) fn add(
+        &mut self,
+        talk: &Talk,
+        opinion: Opinion,
+        reference: Option<Reference>,
+        comments: impl FnOnce() -> Vec<RaterComment>,
+    ) {
         let agreement = &mut self.agreement;
-        let Some(reference) = item.reference else {
+        let Some(reference) = reference else {
             agreement.ties += 1;
             return;
         };
-        let (Some(passed), Some(score)) = (item.opinion.passed(), item.opinion.score) else {
-            let count = match item.opinion.outcome {
+        let (Some(passed), Some(score)) = (opinion.passed(), opinion.score) else {
+            let count = match opinion.outcome {
                 EvaluationOutcome::Error => &mut agreement.errors,
                 EvaluationOutcome::NotRun => &mut agreement.not_run,
                 _ => &mut agreement.not_evaluated,
@@ -58,12 +56,12 @@ impl Measured {
             *count += 1;
             return;
         };
-        let threshold = item.opinion.threshold;
+        let threshold = opinion.threshold;
         if *self.threshold.get_or_insert(threshold) != threshold {
             self.threshold = Some(None);
         }
         agreement.compared += 1;
-        let Talk { case, trace_id, prompt, .. } = item.talk;
+        let Talk { case, trace_id, prompt, .. } = talk;
         let (case, trace_id) = (case.to_string(), trace_id.to_string());
         if reference.passes.is_some_and(|passes| passes != passed) {
             agreement.disagreements.push(Disagreement {
@@ -72,7 +70,7 @@ impl Measured {
                 passed,
                 score,
                 distance: (score - threshold.unwrap_or(0.5)).abs(),
-                reason: item.opinion.reason,
+                reason: opinion.reason,
                 comments: comments(),
                 prompt: prompt.as_ref().map(ToString::to_string),
             });

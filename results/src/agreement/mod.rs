@@ -25,6 +25,6 @@ mod tests;
 
 pub use model::{
     Agreement, AgreementError, AgreementSettings, ComparedLabel, Disagreement, EvaluatorAgreement,
-    KappaEstimate, LabelCounts, MinKappa, RaterComment, Raters, UnmatchedLabel, without_minus_zero,
+    KappaEstimate, MinKappa, RaterComment, Raters, without_minus_zero,
 };
 pub use sheet::{Sheet, SheetRow, SheetSettings};

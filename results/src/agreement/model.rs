@@ -1,12 +1,12 @@
 //! The agreement of evaluators with people, as data.
 
-use std::{fmt, io, path::PathBuf};
+use std::{fmt, io};
 
 use evaluator_json::Value;
 use evaluator_statistics::{Estimate, GateVerdict, Interval};
 use serde::{Serialize, Serializer};
 
-use crate::{LabelError, json::to_rounded};
+use crate::{CertificateError, LabelCounts, LabelError, json::to_rounded};
 
 /// What is held against what, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,42 +54,6 @@ pub struct Agreement {
     pub notes: Vec<String>,
     /// The evaluators, in the order of the run.
     pub evaluators: Vec<EvaluatorAgreement>,
-}
-
-/// Numbers of labels.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct LabelCounts {
-    /// The files, as they were given.
-    pub files: Vec<PathBuf>,
-    /// Number of labels in them.
-    pub labels: u64,
-    /// Number of labels of other parts than the one that is used. They are not among `labels`.
-    pub other_splits: u64,
-    /// Number of rows and tasks without a label.
-    pub not_labelled: u64,
-    /// Number of annotations that were cancelled.
-    pub cancelled: u64,
-    /// Number of scores that no person gave.
-    pub not_by_people: u64,
-    /// Number of scores of sessions, of parts of a trace, and of texts.
-    pub not_about_conversations: u64,
-    /// Number of labels about evaluators that are not compared.
-    pub about_others: u64,
-    /// Names of these evaluators.
-    pub others: Vec<String>,
-    /// Number of labels that match no conversation of the run.
-    pub unmatched: u64,
-    /// The first ten of them.
-    pub unmatched_labels: Vec<UnmatchedLabel>,
-}
-
-/// A label that matches no conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnmatchedLabel {
-    /// Where it is written, e.g. `labels.csv:7`.
-    pub place: String,
-    /// The case or trace id that it names.
-    pub name: String,
 }
 
 /// An evaluator against a reference: labels, or the verdicts of another evaluator.
@@ -271,15 +235,18 @@ pub struct ComparedLabel {
     pub score: f64,
 }
 
-/// Reason why nothing can be compared.
+/// Reason why nothing can be compared or certified.
 #[derive(Debug, thiserror::Error)]
 pub enum AgreementError {
     /// A label cannot be used.
     #[error(transparent)]
     Label(#[from] LabelError),
-    /// There is nothing to compare: a message.
+    /// There is no certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// There is nothing to compare or to certify: a message.
     #[error("{0}")]
-    Nothing(String),
+    Refused(String),
     /// A conversation cannot be read back.
     #[error(transparent)]
     Unreadable(#[from] io::Error),

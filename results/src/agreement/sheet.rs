@@ -83,7 +83,7 @@ impl Sheet {
         if candidates.is_empty() {
             let nothing =
                 "no conversation has a verdict of each evaluator, so there is nothing to label";
-            return Err(AgreementError::Nothing(nothing.to_owned()));
+            return Err(AgreementError::Refused(nothing.to_owned()));
         }
         let of = candidates.len() as u64;
         let mut random = Random::new(settings.seed);
@@ -113,7 +113,7 @@ impl Sheet {
             sheet.passed += u64::from(passes);
         }
         if missing > 0 {
-            return Err(AgreementError::Nothing(format!(
+            return Err(AgreementError::Refused(format!(
                 "the run has no transcripts of {missing} of the conversations to label; evaluate again with `run --transcripts all`"
             )));
         }

@@ -147,6 +147,11 @@ impl Cases {
         self.ends.len()
     }
 
+    /// Ids of all cases, in the order of the input.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|case| self.id(case))
+    }
+
     /// Id of the case with this number.
     pub(crate) fn id(&self, case: usize) -> &str {
         let start = case.checked_sub(1).map_or(0, |before| self.ends[before]);

@@ -12,7 +12,7 @@ use super::{
     running::RunningGate,
     values::{CaseValues, EvaluatorValues, Sample},
 };
-use crate::certificate::Certificate;
+use crate::{Tally, certificate::Certificate};
 
 /// Number of cases that are named.
 const NAMED: usize = 10;
@@ -33,12 +33,9 @@ pub struct GateResult {
     pub taken: Option<(u64, f64)>,
     /// Reason why the gate is undecided; `None` if it is decided.
     pub undecided: Option<Undecided>,
-    /// Evaluations that broke, and conversations that could not be evaluated at all. They are not part of the estimate.
-    pub errors: u64,
-    /// Evaluations that do not apply. They are not part of the estimate.
-    pub not_evaluated: u64,
-    /// Evaluations that were not started.
-    pub not_run: u64,
+    /// Number of evaluations; conversations that could not be evaluated at all are errors. Only those that passed or failed are part
+    /// of the estimate.
+    pub tally: Tally,
     /// Evaluations that failed whatever their score is, and count as 0.
     pub counted_as_zero: u64,
     /// Number of cases with fewer conversations than the measure needs.
@@ -116,8 +113,8 @@ impl GateResult {
             );
         }
         let sample = values.sample(evaluator, gate.measure, false);
-        let counts = evaluator.counts;
-        let left_out = sample.left_out.iter().map(|case| values.id(*case).into());
+        let errored = evaluator.tally.errored + values.unevaluated();
+        let left_out = sample.left_out.iter().map(|case| values.cases.id(*case).into());
         let undecided = Self {
             gate: gate.clone(),
             verdict: GateVerdict::Inconclusive,
@@ -125,10 +122,8 @@ impl GateResult {
             raw: None,
             taken: None,
             undecided: None,
-            errors: counts.errors + values.unevaluated(),
-            not_evaluated: counts.not_evaluated,
-            not_run: counts.not_run,
-            counted_as_zero: counts.failed_regardless,
+            tally: Tally { errored, ..evaluator.tally },
+            counted_as_zero: evaluator.counted_as_zero,
             left_out: sample.left_out.len() as u64,
             left_out_cases: left_out.take(NAMED).collect(),
         };
@@ -175,11 +170,11 @@ impl GateResult {
                 }
                 (undecided, _) => undecided,
             });
-        } else if decision.verdict == GateVerdict::Pass && self.errors > 0 {
+        } else if decision.verdict == GateVerdict::Pass && self.tally.errored > 0 {
             let worst = decide(&self.gate, rates, &worst());
             if !worst.is_ok_and(|worst| worst.verdict == GateVerdict::Pass) {
                 self.verdict = GateVerdict::Inconclusive;
-                self.undecided = Some(Undecided::Errors(self.errors));
+                self.undecided = Some(Undecided::Errors(self.tally.errored));
             }
         }
         self
@@ -197,8 +192,8 @@ impl GateResult {
         let (verdict, undecided) = match verdict {
             _ if cases == 0 => (verdict, Some(Undecided::NothingScored)),
             GateVerdict::Inconclusive => (verdict, Some(Undecided::CasesEnded)),
-            GateVerdict::Pass if self.errors > 0 && worst() != GateVerdict::Pass => {
-                (GateVerdict::Inconclusive, Some(Undecided::Errors(self.errors)))
+            GateVerdict::Pass if self.tally.errored > 0 && worst() != GateVerdict::Pass => {
+                (GateVerdict::Inconclusive, Some(Undecided::Errors(self.tally.errored)))
             }
             _ => (verdict, None),
         };
@@ -285,15 +280,15 @@ impl fmt::Display for GateResult {
         }
         for (count, what) in [
             (self.counted_as_zero, "counted as 0 whatever they score"),
-            (self.not_evaluated, "not evaluated"),
-            (self.not_run, "not run"),
+            (self.tally.not_evaluated, "not evaluated"),
+            (self.tally.not_run, "not run"),
         ] {
             if count > 0 {
                 write!(f, ", {} {what}", grouped(count))?;
             }
         }
-        if self.errors > 0 {
-            write!(f, ", {}", counted(self.errors, "error"))?;
+        if self.tally.errored > 0 {
+            write!(f, ", {}", counted(self.tally.errored, "error"))?;
         }
         if self.left_out > 0 {
             write!(f, ", {} left out", counted(self.left_out, "case"))?;

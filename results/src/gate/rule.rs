@@ -20,13 +20,8 @@ pub struct Gate {
     /// Confidence with which the claim has to hold, two-sided, between 0 and 1.
     pub confidence: f64,
     /// Whether the evaluator has to have a certificate that holds. A pass rate is corrected by it then.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub certified: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// What a gate measures, over the values of cases. As text: `mean`, `pass_rate` or e.g. `pass^3`.

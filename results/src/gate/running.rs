@@ -66,7 +66,7 @@ impl RunningGate {
         seed: u64,
         errors_are_failures: bool,
     ) -> (GateVerdict, u64, f64) {
-        for case in case_order(seed, values.len()) {
+        for case in case_order(seed, values.cases.len()) {
             let errors = if errors_are_failures { values.errors(evaluator, case) } else { 0 };
             if let Some(Ok(value)) = evaluator.measured(case, self.measure, errors) {
                 self.observe(value);

@@ -8,15 +8,18 @@ use std::{
 use evaluator_statistics::pass_at_k;
 
 use super::{cases::Cases, rule::Measure};
-use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport};
+use crate::{
+    ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport, Tally,
+    totals::find_or_add,
+};
 
 /// Values of all [cases](Cases) of a run.
 ///
 /// Takes the ids of the cases, 16 bytes for each of them, and 16 for each case and evaluator.
 #[derive(Debug, Default)]
 pub struct CaseValues {
-    evaluators: Vec<EvaluatorValues>,
-    cases: Cases,
+    pub(crate) evaluators: Vec<EvaluatorValues>,
+    pub(crate) cases: Cases,
     /// Errors of conversations that could not be evaluated at all, by case.
     errors: BTreeMap<usize, u32>,
 }
@@ -44,25 +47,15 @@ pub struct CaseValue<'v> {
 #[derive(Debug, Default)]
 pub(crate) struct EvaluatorValues {
     pub(crate) name: String,
-    pub(crate) counts: Counts,
+    pub(crate) tally: Tally,
+    /// Number of evaluations that fail whatever their score is.
+    pub(crate) counted_as_zero: u64,
     /// By the number of the case; cases behind the last one have no value.
     cases: Vec<Sums>,
     /// Repeats by case, if there are any.
     repeats: BTreeMap<usize, Repeats>,
     /// Errors by case.
     errors: BTreeMap<usize, u32>,
-}
-
-/// Numbers of evaluations.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
-    /// Evaluations that fail whatever their score is.
-    pub(crate) failed_regardless: u64,
-    pub(crate) errors: u64,
-    pub(crate) not_evaluated: u64,
-    pub(crate) not_run: u64,
 }
 
 /// Sums over the conversations of a case that have a value.
@@ -135,11 +128,6 @@ impl CaseValues {
         self.evaluators.iter().map(|evaluator| &*evaluator.name)
     }
 
-    /// Ids of all cases, in the order of the input.
-    pub(crate) fn cases(&self) -> impl Iterator<Item = &str> {
-        (0..self.cases.len()).map(|case| self.cases.id(case))
-    }
-
     /// What this evaluator measured in each case, in the order of the input; nothing if it is unknown.
     pub fn of<'v>(&'v self, evaluator: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
         let cases = self.named(evaluator).into_iter();
@@ -151,16 +139,6 @@ impl CaseValues {
         Some(self.value(evaluator, case)).filter(|it| it.mean.is_some() || it.errors > 0)
     }
 
-    /// Returns true if all cases of both runs have the same recordings, and there is one.
-    pub(crate) fn have_same_recordings(&self, other: &Self) -> bool {
-        self.cases.have_same_recordings(&other.cases)
-    }
-
-    /// Number of conversations.
-    pub(crate) fn conversations(&self) -> u64 {
-        self.cases.conversations()
-    }
-
     /// Returns the number of failed evaluations of an evaluator in these cases.
     pub(crate) fn failed_of(&self, evaluator: &str, cases: &HashSet<String>) -> u64 {
         if cases.is_empty() {
@@ -168,11 +146,6 @@ impl CaseValues {
         }
         let wanted = self.of(evaluator).filter(|it| cases.contains(it.case));
         wanted.map(|it| u64::from(it.conversations - it.passed)).sum()
-    }
-
-    /// The values of all evaluators.
-    pub(crate) fn by_evaluator(&self) -> &[EvaluatorValues] {
-        &self.evaluators
     }
 
     /// The evaluator with this name.
@@ -185,21 +158,11 @@ impl CaseValues {
         self.errors.values().copied().map(u64::from).sum()
     }
 
-    /// Number of cases.
-    pub(crate) fn len(&self) -> usize {
-        self.cases.len()
-    }
-
     /// Returns true if a conversation was evaluated several times, or a case has several conversations.
     pub(crate) fn has_groups(&self) -> bool {
         let mut evaluators = self.evaluators.iter();
         evaluators
             .any(|it| !it.repeats.is_empty() || it.cases.iter().any(|case| case.conversations > 1))
-    }
-
-    /// Id of the case with this number.
-    pub(crate) fn id(&self, case: usize) -> &str {
-        self.cases.id(case)
     }
 
     /// Returns the number of cases with several clusters, which are one unit therefore.
@@ -256,16 +219,8 @@ impl CaseValues {
     }
 
     fn evaluator(&mut self, column: usize, name: &str) -> &mut EvaluatorValues {
-        let is_it = |evaluator: &EvaluatorValues| evaluator.name == name;
-        // Conversations have the same evaluators in the same order.
-        let likely = Some(column).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
-        let known = likely.or_else(|| self.evaluators.iter().position(is_it));
-        let index = known.unwrap_or_else(|| {
-            let name = name.to_owned();
-            self.evaluators.push(EvaluatorValues { name, ..EvaluatorValues::default() });
-            self.evaluators.len() - 1
-        });
-        &mut self.evaluators[index]
+        let new = || EvaluatorValues { name: name.to_owned(), ..EvaluatorValues::default() };
+        find_or_add(&mut self.evaluators, column, |it| it.name == name, new)
     }
 }
 
@@ -275,21 +230,16 @@ pub(crate) struct TooFew;
 
 impl EvaluatorValues {
     pub(crate) fn add(&mut self, case: usize, evaluation: &EvaluationReport) {
-        let counts = &mut self.counts;
-        let passed = match evaluation.outcome() {
-            EvaluationOutcome::Passed => true,
-            EvaluationOutcome::Failed => false,
-            EvaluationOutcome::NotEvaluated => return counts.not_evaluated += 1,
-            EvaluationOutcome::NotRun => return counts.not_run += 1,
-            EvaluationOutcome::Error => {
-                counts.errors += 1;
-                *self.errors.entry(case).or_default() += 1;
-                return;
-            }
-        };
-        let is_regardless = evaluation.failure_reason.is_some() && !passed;
-        *if passed { &mut counts.passed } else { &mut counts.failed } += 1;
-        counts.failed_regardless += u64::from(is_regardless);
+        evaluation.count_in(&mut self.tally);
+        let outcome = evaluation.outcome();
+        if outcome == EvaluationOutcome::Error {
+            *self.errors.entry(case).or_default() += 1;
+        }
+        if !evaluation.is_scored() {
+            return;
+        }
+        let passed = outcome == EvaluationOutcome::Passed;
+        self.counted_as_zero += u64::from(evaluation.failure_reason.is_some() && !passed);
         if self.cases.len() <= case {
             self.cases.resize(case + 1, Sums::default());
         }
@@ -338,11 +288,10 @@ impl EvaluatorValues {
 
 /// Returns the score with which an evaluation counts; `None` if it has no value.
 pub(crate) fn score_of(evaluation: &EvaluationReport) -> Option<f64> {
-    let passed = match evaluation.outcome() {
-        EvaluationOutcome::Passed => true,
-        EvaluationOutcome::Failed => false,
-        _ => return None,
-    };
+    if !evaluation.is_scored() {
+        return None;
+    }
+    let passed = evaluation.outcome() == EvaluationOutcome::Passed;
     let is_regardless = evaluation.failure_reason.is_some() && !passed;
     let score = evaluation.score.unwrap_or(f64::from(passed)).clamp(0.0, 1.0);
     Some(if is_regardless { 0.0 } else { score })

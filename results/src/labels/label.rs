@@ -10,14 +10,22 @@ use std::{
 use serde::Serialize;
 
 /// Labels of one or several files.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Labels {
+    /// The labels, in the order of the files.
+    pub labels: Vec<Label>,
+    /// Numbers of labels.
+    pub counts: LabelCounts,
+}
+
+/// Numbers of labels. Those about the evaluators of a run are counted when they are compared.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LabelCounts {
     /// The files, as they were given.
     pub files: Vec<PathBuf>,
-    /// The labels, in the order of the files.
-    #[serde(skip)]
-    pub labels: Vec<Label>,
-    /// Number of labels of other parts than the one that is kept.
+    /// Number of labels in them.
+    pub labels: u64,
+    /// Number of labels of other parts than the one that is used. They are not among `labels`.
     pub other_splits: u64,
     /// Number of rows and tasks without a label.
     pub not_labelled: u64,
@@ -27,6 +35,23 @@ pub struct Labels {
     pub not_by_people: u64,
     /// Number of scores of sessions, of parts of a trace, and of texts, in exports of Langfuse.
     pub not_about_conversations: u64,
+    /// Number of labels about evaluators that are not compared.
+    pub about_others: u64,
+    /// Names of these evaluators.
+    pub others: Vec<String>,
+    /// Number of labels that match no conversation of the run.
+    pub unmatched: u64,
+    /// The first ten of them.
+    pub unmatched_labels: Vec<UnmatchedLabel>,
+}
+
+/// A label that matches no conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnmatchedLabel {
+    /// Where it is written, e.g. `labels.csv:7`.
+    pub place: String,
+    /// The case or trace id that it names.
+    pub name: String,
 }
 
 /// What a person said about a conversation.
@@ -100,7 +125,7 @@ impl Labels {
             return Err(LabelError(format!("no label has the split `{split}`; {names}")));
         }
         self.labels.retain(|label| label.split.as_deref() == Some(split));
-        self.other_splits = (all - self.labels.len()) as u64;
+        self.counts.other_splits = (all - self.labels.len()) as u64;
         Ok(())
     }
 }

@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use evaluator_json::Value;
 
 use super::{
-    Label, LabelError, LabelPlace, LabelValue, Labels, Meanings, label::At, record::scalar,
+    LabelError, LabelPlace, Labels, Meanings,
+    label::At,
+    record::{Record, scalar},
 };
 
 /// Returns true if an item of an array is a task.
@@ -37,86 +39,72 @@ pub(super) fn read(
         let place = LabelPlace { file: Arc::clone(file), at: At::Task(index + 1, id) };
         let annotations = items(task, "annotations");
         if annotations.is_empty() {
-            labels.not_labelled += 1;
+            labels.counts.not_labelled += 1;
         }
         for annotation in annotations {
             if annotation.get("was_cancelled").and_then(Value::as_bool) == Some(true) {
-                labels.cancelled += 1;
+                labels.counts.cancelled += 1;
                 continue;
             }
-            let annotation = Annotation { place: &place, task, annotation };
-            annotation.add(controls.len() > 1, meanings, labels)?;
+            let records = records(&place, task, annotation, controls.len() > 1)?;
+            labels.counts.not_labelled += u64::from(records.is_empty());
+            records.iter().try_for_each(|record| record.add(false, meanings, labels))?;
         }
     }
     Ok(())
 }
 
-struct Annotation<'a> {
-    place: &'a LabelPlace,
-    task: &'a Value,
-    annotation: &'a Value,
+/// Returns the labels of an annotation, as if each was a row. With several controls, each is about an evaluator.
+fn records(
+    place: &LabelPlace,
+    task: &Value,
+    annotation: &Value,
+    are_several: bool,
+) -> Result<Vec<Record>, LabelError> {
+    let results = items(annotation, "result");
+    let comment = results.iter().find_map(|result| {
+        let texts = result.get("value")?.get("text")?;
+        let texts = texts.as_array()?.iter().filter_map(Value::as_str);
+        Some(texts.collect::<Vec<_>>().join("\n"))
+    });
+    let data = |names: &[&str]| {
+        let data = task.get("data")?;
+        names.iter().find_map(|name| data.get(name).and_then(scalar))
+    };
+    let rater = annotation
+        .get("completed_by")
+        .and_then(|by| scalar(by).or_else(|| by.get("email").or(by.get("id")).and_then(scalar)));
+    let (case, trace_id) = (data(&["case", "eval_case_id"]), data(&["trace_id", "traceId"]));
+    let mut records = Vec::new();
+    for (result, value) in results.iter().filter_map(|it| Some((it, value_of(it)?))) {
+        if case.is_none() && trace_id.is_none() {
+            return Err(place.error("its `data` has neither `case` nor `trace_id`"));
+        }
+        let fields = [
+            ("label", Some(label(place, value)?)),
+            ("case", case.clone()),
+            ("trace_id", trace_id.clone()),
+            ("split", data(&["split"])),
+            ("rater", rater.clone()),
+            ("evaluator", result.get("from_name").and_then(scalar).filter(|_| are_several)),
+            ("comment", comment.clone()),
+        ];
+        let fields = fields.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
+        records.push(Record { place: place.clone(), fields: fields.collect() });
+    }
+    Ok(records)
 }
 
-impl Annotation<'_> {
-    /// Adds the labels of an annotation. With several controls, each is about an evaluator.
-    fn add(
-        &self,
-        are_several: bool,
-        meanings: &Meanings,
-        labels: &mut Labels,
-    ) -> Result<(), LabelError> {
-        let results = items(self.annotation, "result");
-        let comment = results.iter().find_map(|result| {
-            let texts = result.get("value")?.get("text")?;
-            let texts = texts.as_array()?.iter().filter_map(Value::as_str);
-            Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.trim().is_empty())
-        });
-        let mut found = false;
-        for result in results {
-            let Some(value) = value_of(result) else { continue };
-            found = true;
-            let control = result.get("from_name").and_then(scalar).filter(|_| are_several);
-            let value = self.value(value, meanings)?;
-            labels.labels.push(self.label(value, control, comment.clone())?);
-        }
-        labels.not_labelled += u64::from(!found);
-        Ok(())
-    }
-
-    fn value(&self, value: &Value, meanings: &Meanings) -> Result<LabelValue, LabelError> {
-        let several = || self.place.error("the annotation has several choices; labels need one");
-        let value = match value.as_array() {
-            Some([only]) => only,
-            Some(_) => return Err(several()),
-            None => value,
-        };
-        let text = scalar(value).ok_or_else(|| {
-            self.place.error(format!("a label is {}; choices and numbers are read", value.kind()))
-        })?;
-        meanings.read(text.trim()).map_err(|message| self.place.error(message))
-    }
-
-    fn label(
-        &self,
-        value: LabelValue,
-        evaluator: Option<String>,
-        comment: Option<String>,
-    ) -> Result<Label, LabelError> {
-        let data = |names: [&str; 2]| {
-            let data = self.task.get("data")?;
-            names.iter().find_map(|name| data.get(name).and_then(scalar))
-        };
-        let (case, trace_id) = (data(["case", "eval_case_id"]), data(["trace_id", "traceId"]));
-        if case.is_none() && trace_id.is_none() {
-            return Err(self.place.error("its `data` has neither `case` nor `trace_id`"));
-        }
-        let split = data(["split", "split"]);
-        let rater = self.annotation.get("completed_by").and_then(|by| {
-            scalar(by).or_else(|| by.get("email").or(by.get("id")).and_then(scalar))
-        });
-        let place = self.place.clone();
-        Ok(Label { case, trace_id, value, rater, evaluator, split, comment, place })
-    }
+/// Returns the text of a label.
+fn label(place: &LabelPlace, value: &Value) -> Result<String, LabelError> {
+    let value = match value.as_array() {
+        Some([only]) => only,
+        Some(_) => return Err(place.error("the annotation has several choices; labels need one")),
+        None => value,
+    };
+    let other =
+        || place.error(format!("a label is {}; choices and numbers are read", value.kind()));
+    scalar(value).ok_or_else(other)
 }
 
 /// Returns what a control of choices, ratings or numbers has; `None` for other controls.

@@ -19,6 +19,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use label::{Label, LabelError, LabelPlace, LabelValue, Labels};
+pub use label::{Label, LabelCounts, LabelError, LabelPlace, LabelValue, Labels, UnmatchedLabel};
 pub use meaning::Meanings;
 pub use read::read_labels;

@@ -8,7 +8,7 @@ use std::{
 use evaluator_json::{self as json, ParseOptions, RepeatedKeys, Value};
 
 use super::{
-    LabelError, LabelPlace, Labels, Meanings,
+    LabelCounts, LabelError, LabelPlace, Labels, Meanings,
     label::At,
     label_studio,
     record::{self, Record},
@@ -33,14 +33,16 @@ const STRICT: ParseOptions = ParseOptions {
 ///
 /// A file cannot be read, is of another form, or has something that is not a label, with its position; or no file has a label.
 pub fn read_labels(files: &[PathBuf], meanings: &Meanings) -> Result<Labels, LabelError> {
-    let mut labels = Labels { files: files.to_vec(), ..Labels::default() };
+    let counts = LabelCounts { files: files.to_vec(), ..LabelCounts::default() };
+    let mut labels = Labels { labels: Vec::new(), counts };
     for file in files {
         read(file, meanings, &mut labels)?;
     }
     if labels.labels.is_empty() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         let names = names.join(", ");
-        let Labels { not_labelled, cancelled, not_by_people, not_about_conversations, .. } = labels;
+        let LabelCounts { not_labelled, cancelled, not_by_people, not_about_conversations, .. } =
+            labels.counts;
         return Err(LabelError(format!(
             "{names}: there is no label ({not_labelled} rows without one, {cancelled} cancelled, {not_by_people} not by people, \
              {not_about_conversations} not about conversations); the key, column or, in JSON_MIN and CSV of Label Studio, the control has to be called `label`"

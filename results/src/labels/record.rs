@@ -59,63 +59,46 @@ impl Record {
     ///
     /// It says something that is no label, or not what it is about.
     pub(super) fn add(
-        self,
+        &self,
         is_score: bool,
         meanings: &Meanings,
         labels: &mut Labels,
     ) -> Result<(), LabelError> {
-        if is_score { self.add_score(meanings, labels) } else { self.add_label(meanings, labels) }
-    }
-
-    fn add_label(self, meanings: &Meanings, labels: &mut Labels) -> Result<(), LabelError> {
-        let Some(text) = self.get(&["label"]) else {
-            labels.not_labelled += 1;
+        if is_score {
+            if !self.get(&["source"]).is_some_and(|it| it.eq_ignore_ascii_case("ANNOTATION")) {
+                labels.counts.not_by_people += 1;
+                return Ok(());
+            }
+            let is_text = matches!(self.get(&TYPE), Some("TEXT" | "CORRECTION"));
+            if is_text || self.get(&OBSERVATION).is_some() || self.get(&TRACE).is_none() {
+                labels.counts.not_about_conversations += 1;
+                return Ok(());
+            }
+        }
+        let text = match is_score {
+            true => self.get(&TEXT).or(self.get(&["value"])),
+            false => self.get(&["label"]),
+        };
+        let Some(text) = text else {
+            labels.counts.not_labelled += 1;
             return Ok(());
         };
         let value = meanings.read(text).map_err(|message| self.place.error(message))?;
+        let of_own = |names: &[&str]| self.owned(names).filter(|_| !is_score);
         let label = Label {
-            case: self.owned(&["case", "eval_case_id"]),
-            trace_id: self.owned(&["trace_id", "traceId"]),
+            case: of_own(&["case", "eval_case_id"]),
+            trace_id: self.owned(&TRACE),
             value,
-            rater: self.owned(&["rater", "annotator"]),
-            evaluator: self.owned(&["evaluator"]),
-            split: self.owned(&["split"]),
-            comment: self.owned(&["comment", "reason"]),
+            rater: self.owned(if is_score { &AUTHOR } else { &["rater", "annotator"] }),
+            evaluator: self.owned(&[if is_score { "name" } else { "evaluator" }]),
+            split: of_own(&["split"]),
+            comment: self.owned(&["comment"]).or_else(|| of_own(&["reason"])),
             place: self.place.clone(),
         };
         if label.name().is_empty() {
             return Err(self.place.error("it has a label, and neither `case` nor `trace_id`"));
         }
         labels.labels.push(label);
-        Ok(())
-    }
-
-    fn add_score(self, meanings: &Meanings, labels: &mut Labels) -> Result<(), LabelError> {
-        if !self.get(&["source"]).is_some_and(|it| it.eq_ignore_ascii_case("ANNOTATION")) {
-            labels.not_by_people += 1;
-            return Ok(());
-        }
-        let is_text = matches!(self.get(&TYPE), Some("TEXT" | "CORRECTION"));
-        let trace_id = self.owned(&TRACE).filter(|_| self.get(&OBSERVATION).is_none());
-        let Some(trace_id) = trace_id.filter(|_| !is_text) else {
-            labels.not_about_conversations += 1;
-            return Ok(());
-        };
-        let Some(text) = self.get(&TEXT).or(self.get(&["value"])) else {
-            labels.not_labelled += 1;
-            return Ok(());
-        };
-        let value = meanings.read(text).map_err(|message| self.place.error(message))?;
-        labels.labels.push(Label {
-            case: None,
-            trace_id: Some(trace_id),
-            value,
-            rater: self.owned(&AUTHOR),
-            evaluator: self.owned(&["name"]),
-            split: None,
-            comment: self.owned(&["comment"]),
-            place: self.place.clone(),
-        });
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ fn csv_is_read_with_its_lines_whatever_writes_it() {
         said(&labels),
         ["l.csv:2 c1||pass|Ana|", "l.csv:5 c,2||fail|Бо|", "l.csv:7 c4||1||"]
     );
-    assert_eq!(labels.not_labelled, 1);
+    assert_eq!(labels.counts.not_labelled, 1);
     assert_eq!(labels.labels[0].comment.as_deref(), Some("two\r\nlines, and a comma"));
 }
 
@@ -59,7 +59,7 @@ fn json_lines_and_arrays_have_the_keys_of_columns() {
     let lines = "{\"trace_id\": \"t1\", \"label\": true, \"evaluator\": \"judge\"}\n\n{\"case\": 7, \"label\": 0.5, \"split\": \"test\"}\n{\"case\": \"c\", \"label\": null}\n";
     let labels = read("l.jsonl", lines).unwrap();
     assert_eq!(said(&labels), ["l.jsonl:1 |t1|pass||judge", "l.jsonl:3 7||0.5||"]);
-    assert_eq!((labels.not_labelled, labels.labels[1].split.as_deref()), (1, Some("test")));
+    assert_eq!((labels.counts.not_labelled, labels.labels[1].split.as_deref()), (1, Some("test")));
     let array = r#"[{"case": "a", "label": "bad"}, {"case": "b", "label": 4}]"#;
     assert_eq!(
         said(&read("l.json", array).unwrap()),
@@ -79,7 +79,7 @@ fn short_exports_of_label_studio_name_the_annotator_and_leave_out_what_has_no_la
         [item("a", "", 1), item("a", r#""label": "Yes","#, 2), item("b", r#""label": "No","#, 1)];
     let labels = read("l.json", format!("[{}]", array.join(","))).unwrap();
     assert_eq!(said(&labels), ["l.json: item 2 a||pass|2|", "l.json: item 3 b||fail|1|"]);
-    assert_eq!(labels.not_labelled, 1);
+    assert_eq!(labels.counts.not_labelled, 1);
     let error = read("l.json", format!("[{}]", item("a", r#""verdict": "Yes","#, 1))).unwrap_err();
     assert!(error.starts_with("l.json: there is no label (1 rows without one"), "{error}");
     assert!(error.ends_with("the control has to be called `label`"), "{error}");
@@ -129,7 +129,7 @@ fn exports_of_label_studio_have_a_label_for_each_annotation() {
             "e.json: task 2 (id 32) |t2|pass|3|",
         ]
     );
-    assert_eq!((labels.not_labelled, labels.cancelled), (2, 1));
+    assert_eq!((labels.counts.not_labelled, labels.counts.cancelled), (2, 1));
     assert_eq!(labels.labels[0].comment.as_deref(), Some("not\nbooked"));
     // Several controls are about one evaluator each.
     let rated = annotation(
@@ -177,12 +177,16 @@ fn scores_of_langfuse_count_if_people_gave_them_to_traces() {
         let found = said(&labels);
         let found: Vec<&str> = found.iter().map(|it| it.rsplit_once(' ').unwrap().1).collect();
         assert_eq!(found, expected, "{name}");
-        assert_eq!((labels.not_by_people, labels.not_about_conversations), (2, 3), "{name}");
+        assert_eq!(
+            (labels.counts.not_by_people, labels.counts.not_about_conversations),
+            (2, 3),
+            "{name}"
+        );
     }
     let table = "id,trace_id,observation_id,name,source,data_type,value,string_value,author_user_id,comment\n1,t1,,judge,ANNOTATION,BOOLEAN,1,True,u1,\n2,t2,,judge,EVAL,NUMERIC,0.5,,,\n";
     let labels = read("scores.csv", table).unwrap();
     assert_eq!(
-        (said(&labels), labels.not_by_people),
+        (said(&labels), labels.counts.not_by_people),
         (vec!["scores.csv:2 |t1|pass|u1|judge".to_owned()], 1)
     );
 }

@@ -23,8 +23,8 @@ impl EvaluatorEntry {
                 SUITE => "evaluators of eval files have no digests of their own",
                 _ => "changes of it would not be noticed",
             };
-            let (about, reason) = (self.name.clone(), format!("it cannot be certified: {reason}"));
-            return Err(CertificateError::Unusable { about, reason });
+            let name = &self.name;
+            return Err(CertificateError(format!("{name}: it cannot be certified: {reason}")));
         }
         let FingerprintParts { code, settings, environment: _ } = self.parts.clone();
         let about = (&*self.name, &*self.kind, self.threshold);

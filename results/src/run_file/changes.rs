@@ -149,10 +149,10 @@ impl Differences {
 pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) -> Vec<Change> {
     let mut all = Changes(Vec::new());
     let tool = |header: &Header| Some(header.tool.clone());
-    all.add(ChangeKind::Environment, None, "version".to_owned(), tool(base), tool(new));
+    all.add(ChangeKind::Environment, None, "version", tool(base), tool(new));
     if base.format != new.format {
         let shown = |header: &Header| Some(header.format.clone());
-        let what = "tool (evaluators of the same name may be different ones)".to_owned();
+        let what = "tool (evaluators of the same name may be different ones)";
         all.add(ChangeKind::Evaluator, None, what, shown(base), shown(new));
         return all.0;
     }
@@ -164,13 +164,13 @@ pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) 
         let shown = |header: &Header| Some(header.encoding.to_string());
         let what =
             "encoding of digests (written by another version, so no evaluator can be compared)";
-        all.add(ChangeKind::Evaluator, None, what.to_owned(), shown(base), shown(new));
+        all.add(ChangeKind::Evaluator, None, what, shown(base), shown(new));
     } else {
         all.add_evaluators(base, new);
         let golden = [base, new].map(|header| header.golden.clone().unwrap_or_default());
         if golden.iter().any(|golden| golden.digest.is_some()) {
             let [old, new] = golden.each_ref().map(|golden| golden.digest().to_string());
-            all.add(ChangeKind::Golden, None, "golden cases".to_owned(), Some(old), Some(new));
+            all.add(ChangeKind::Golden, None, "golden cases", Some(old), Some(new));
         }
         let [old, new] = golden.map(|golden| golden.cases);
         for id in keys(&old, &new).into_iter().filter(|id| is_compared(id)) {
@@ -209,33 +209,30 @@ impl Changes {
         &mut self,
         kind: ChangeKind,
         evaluator: Option<&str>,
-        what: String,
+        what: impl Into<String>,
         base: Option<String>,
         new: Option<String>,
     ) {
         if base != new {
-            let evaluator = evaluator.map(str::to_owned);
+            let (evaluator, what) = (evaluator.map(str::to_owned), what.into());
             self.0.push(Change { kind, evaluator, what, base, new });
         }
     }
 
     fn add_evaluators(&mut self, base: &Header, new: &Header) {
-        let find = |header: &'_ Header, name: &str| {
-            header.evaluators.iter().find(|entry| entry.name == name).cloned()
-        };
         for old in &base.evaluators {
             let name = Some(&*old.name);
-            match find(new, &old.name) {
-                Some(new) => self.add_evaluator(old, &new),
+            match new.entry(&old.name) {
+                Some(new) => self.add_evaluator(old, new),
                 None => {
-                    let (what, kind) = ("evaluator".to_owned(), Some(old.kind.clone()));
-                    self.add(ChangeKind::Evaluator, name, what, kind, None);
+                    let kind = Some(old.kind.clone());
+                    self.add(ChangeKind::Evaluator, name, "evaluator", kind, None);
                 }
             }
         }
-        for added in new.evaluators.iter().filter(|it| find(base, &it.name).is_none()) {
+        for added in new.evaluators.iter().filter(|it| base.entry(&it.name).is_none()) {
             let (name, kind) = (Some(&*added.name), Some(added.kind.clone()));
-            self.add(ChangeKind::Environment, name, "evaluator".to_owned(), None, kind);
+            self.add(ChangeKind::Environment, name, "evaluator", None, kind);
         }
     }
 
@@ -245,9 +242,8 @@ impl Changes {
         if [old, new].iter().any(|entry| entry.kind == "broken") {
             return;
         }
-        let threshold = |entry: &EvaluatorEntry| Some(entry.threshold.to_string());
-        let (one, two) = (threshold(old), threshold(new));
-        self.add(ChangeKind::Evaluator, name, "threshold".to_owned(), one, two);
+        let [one, two] = [old, new].map(|entry| Some(entry.threshold.to_string()));
+        self.add(ChangeKind::Evaluator, name, "threshold", one, two);
         if old.fingerprint.is_none() || new.fingerprint.is_none() {
             self.0.push(Change {
                 kind: ChangeKind::Evaluator,

@@ -14,7 +14,7 @@ use evaluator_traces::trace::FileStamp;
 use serde::Deserialize;
 
 use super::{
-    Header, RunFileError, Unusable,
+    FileProblem, Header, RunFileError, Unusable,
     format::{
         self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, START, VERSION, WithdrawnRecord, kind,
     },
@@ -156,12 +156,11 @@ impl Opened {
         }
         let header = read_header(path, &buffer)?;
         if resume && header.part != part {
-            let (file, found) = (path.to_owned(), part_name(header.part));
-            return Err(RunFileError::OtherPart { file, found, expected: part_name(part) }.into());
+            let [found, expected] = [header.part, part].map(part_name);
+            return Err(FileProblem::OtherPart(found, expected).of(path).into());
         }
         if header.encoding != ENCODING {
-            let file = path.to_owned();
-            return if resume { Err(RunFileError::Encoding { file }.into()) } else { Ok(opened) };
+            return if resume { Err(FileProblem::Encoding.of(path).into()) } else { Ok(opened) };
         }
         let mut is_complete = false;
         while let Some(span) = lines.next(&mut buffer)? {
@@ -286,21 +285,20 @@ const CRLF: &str = ", because another program has changed its line ends from LF 
 ///
 /// The line is not the header of a run file that this version reads.
 pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileError> {
-    let file = path.to_owned();
     let cause = if line.ends_with(b"\r") { CRLF } else { "" };
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
         Err(reason) if reason != FOREIGN && line.starts_with(START) => {
-            return Err(RunFileError::Damaged { file, cause });
+            return Err(FileProblem::Damaged(cause).of(path));
         }
-        Err(_) => return Err(RunFileError::Foreign { file }),
+        Err(_) => return Err(FileProblem::Foreign.of(path)),
     };
     match found {
-        FormatOf { format, .. } if format != FORMAT => Err(RunFileError::Foreign { file }),
+        FormatOf { format, .. } if format != FORMAT => Err(FileProblem::Foreign.of(path)),
         FormatOf { version, .. } if version != VERSION => {
-            Err(RunFileError::Version { file, version })
+            Err(FileProblem::Version(version).of(path))
         }
-        _ => serde_json::from_slice(line).map_err(|_| RunFileError::Damaged { file, cause }),
+        _ => serde_json::from_slice(line).map_err(|_| FileProblem::Damaged(cause).of(path)),
     }
 }
 
@@ -312,7 +310,7 @@ fn open_locked(path: &Path) -> Result<File, Unusable> {
     private(&mut options);
     loop {
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
+            return Err(FileProblem::NotAFile.of(path).into());
         }
         let file = options.open(path)?;
         match file.try_lock() {
@@ -328,9 +326,7 @@ fn open_locked(path: &Path) -> Result<File, Unusable> {
             Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_LIMIT => {
                 thread::sleep(Duration::from_millis(10));
             }
-            Err(TryLockError::WouldBlock) => {
-                return Err(RunFileError::Busy { file: path.to_owned() }.into());
-            }
+            Err(TryLockError::WouldBlock) => return Err(FileProblem::Busy.of(path).into()),
         }
     }
 }

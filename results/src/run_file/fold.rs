@@ -2,7 +2,7 @@
 //! no difference.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     fs::{self, File},
     io::{self, Read as _},
     mem,
@@ -11,16 +11,15 @@ use std::{
 };
 
 use super::{
-    Damage, Header, RunFileError, Unusable,
+    Damage, FileProblem, Header, RunFileError, Unusable,
     alike::{Environments, difference, other_policies},
     foreign,
     merge::{Identity, Merged, PartReport, add_attributes, merged},
     part::Part,
-    rows::{self, Row},
-    scan::{Found, LeftOut, Position, Segment, hash_of, is_foreign, unreadable},
-    store::Span,
+    rows::{self, Position, Row},
+    scan::{Found, Segment, hash_of, is_foreign, unreadable},
 };
-use crate::{Collector, ConversationReport, Partial, RECORDED_ATTRIBUTES, Report, digest::Digest};
+use crate::{ConversationReport, Partial, RECORDED_ATTRIBUTES, Report, digest::Digest};
 
 /// Number of conversations with different records that are named.
 const NAMED: usize = 10;
@@ -88,25 +87,9 @@ pub fn read_parts(files: &[PathBuf], options: &ReadOptions) -> Result<Report, Ru
         report.files = files.to_vec();
         return Ok(report);
     }
-    let (mut left_out, mut counts) = (HashMap::new(), Counts::default());
-    loop {
-        let mut fold = Fold::new(files, left_out);
-        fold.read_all(options)?;
-        if fold.leave_out(&mut counts).map_err(|error| fold.unread(error))? {
-            left_out = mem::take(&mut fold.found.left_out);
-            continue;
-        }
-        return fold.finish(options, counts);
-    }
-}
-
-/// Conversations that are there several times with the same results.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    /// Number of all.
-    twice: usize,
-    /// Number of those that are in several parts.
-    shared: usize,
+    let mut fold = Fold { files, found: Found::default(), set: PartSet::default() };
+    fold.read_all(options)?;
+    fold.finish(options)
 }
 
 /// The parts that were read so far.
@@ -132,8 +115,6 @@ struct PartSet<'f> {
     stores: Vec<(u32, &'f PathBuf)>,
     /// Attributes that were recorded, each with a file.
     recorded: Vec<(&'f PathBuf, BTreeSet<String>)>,
-    /// Lines that are replaced by later ones with the same number.
-    superseded: Vec<Position>,
     /// Errors about files.
     problems: Vec<String>,
     /// Whether something is not there.
@@ -143,10 +124,6 @@ struct PartSet<'f> {
 }
 
 impl<'f> Fold<'f> {
-    fn new(files: &'f [PathBuf], left_out: HashMap<Position, LeftOut>) -> Self {
-        Self { files, found: Found::new(left_out), set: PartSet::default() }
-    }
-
     fn read_all(&mut self, options: &ReadOptions) -> Result<(), RunFileError> {
         for file in self.files {
             let Self { found, set, files } = self;
@@ -155,13 +132,14 @@ impl<'f> Fold<'f> {
             match read.map_err(|error| unreadable(file, error)) {
                 Ok(true) => {}
                 Ok(false) => set.without_header(file)?,
-                Err(RunFileError::Foreign { file }) => {
-                    return Err(match files.len() {
-                        1 => RunFileError::Foreign { file },
-                        _ => RunFileError::ForeignPart { file },
-                    });
+                Err(RunFileError::File { problem: FileProblem::Foreign, .. })
+                    if files.len() > 1 =>
+                {
+                    return Err(FileProblem::ForeignPart.of(file));
                 }
-                Err(error @ RunFileError::Damaged { .. }) if files.len() > 1 => {
+                Err(error @ RunFileError::File { problem: FileProblem::Damaged(_), .. })
+                    if files.len() > 1 =>
+                {
                     set.problems.push(error.to_string());
                     set.is_incomplete = true;
                 }
@@ -175,44 +153,25 @@ impl<'f> Fold<'f> {
         self.set.header.as_ref().and_then(|(_, header)| header.part)
     }
 
-    /// Leaves out lines that do not count. Returns true if there are some, so that everything has to be read again.
-    fn leave_out(&mut self, counts: &mut Counts) -> io::Result<bool> {
-        let superseded = mem::take(&mut self.set.superseded).into_iter();
-        let mut left_out: Vec<_> = superseded.map(|it| (it, LeftOut::Superseded)).collect();
-        if left_out.is_empty() && self.part().is_some() {
-            let doubles = self.doubles()?;
-            counts.twice += doubles.twice;
-            counts.shared += doubles.shared;
-            left_out.extend(doubles.same.iter().map(|it| (position(it), LeftOut::Same)));
+    /// Drops rows of which another one has all results. Returns what is there several times; nothing for whole runs.
+    fn drop_doubles(&mut self) -> io::Result<rows::Doubles> {
+        if self.part().is_none() {
+            return Ok(rows::Doubles::default());
         }
-        let is_again = !left_out.is_empty();
-        self.found.left_out.extend(left_out);
-        Ok(is_again)
-    }
-
-    fn doubles(&mut self) -> io::Result<rows::Doubles> {
         let mut rows = mem::take(&mut self.found.rows);
         let doubles =
-            rows::doubles(&mut rows, |row| self.conversation(row), |row| self.part_of(row));
+            rows::doubles(&mut rows, |row| self.found.conversation(row), |row| self.part_of(row));
         self.found.rows = rows;
-        doubles
-    }
-
-    fn conversation(&self, row: &Row) -> io::Result<ConversationReport> {
-        let span = Span { start: row.start, length: row.length.into() };
-        let line = self.found.collector.line(row.store, span)?;
-        Collector::read_all(&line)
-    }
-
-    fn unread(&self, source: io::Error) -> RunFileError {
-        let file = self.files.first().cloned().unwrap_or_default();
-        RunFileError::Unreadable { file, source }
+        let doubles = doubles?;
+        let same: HashSet<Position> = doubles.same.iter().map(Row::position).collect();
+        self.found.retain(|row| !same.contains(&row.position()));
+        Ok(doubles)
     }
 
     /// Returns the part that a row is in.
     fn part_of(&self, row: &Row) -> Identity {
         let starts = &self.set.starts;
-        let behind = starts.partition_point(|(start, _)| *start <= position(row));
+        let behind = starts.partition_point(|(start, _)| *start <= row.position());
         behind.checked_sub(1).map_or(Identity::Unfinished, |place| starts[place].1)
     }
 
@@ -221,10 +180,17 @@ impl<'f> Fold<'f> {
         before.map_or(Path::new(""), |(_, file)| file)
     }
 
+    /// Returns the places of two conversations, in order.
+    fn places(&self, rows: [&Row; 2]) -> io::Result<[String; 2]> {
+        let mut places = [self.place(rows[0])?, self.place(rows[1])?];
+        places.sort();
+        Ok(places)
+    }
+
     /// Returns the place of a conversation, and its number of turns.
     fn place(&self, row: &Row) -> io::Result<String> {
         let file = self.file_of(row.store);
-        let turns = self.conversation(row)?.turns;
+        let turns = self.found.conversation(row)?.turns;
         let noun = if turns == 1 { "turn" } else { "turns" };
         let is_line = self.set.stores.iter().any(|(own, _)| *own == row.store);
         let line = match is_line {
@@ -235,10 +201,11 @@ impl<'f> Fold<'f> {
     }
 
     /// Finishes the report.
-    fn finish(mut self, options: &ReadOptions, counts: Counts) -> Result<Report, RunFileError> {
-        let part = self.part();
+    fn finish(mut self, options: &ReadOptions) -> Result<Report, RunFileError> {
+        let (part, files) = (self.part(), self.files);
+        let doubles = self.drop_doubles().map_err(|error| unread(files, error))?;
         let conflicts = match part {
-            Some(_) => self.conflicts().map_err(|error| self.unread(error))?,
+            Some(_) => self.conflicts(&doubles.different).map_err(|error| unread(files, error))?,
             None if self.files.len() > 1 => self.refuse_doubles().map(|()| Vec::new())?,
             None => Vec::new(),
         };
@@ -252,7 +219,7 @@ impl<'f> Fold<'f> {
         }
         set.problems.extend(conflicts);
         if let Some(header) = &header {
-            let lines = || missing_lines(options.expect, merged.read, counts.shared);
+            let lines = || missing_lines(options.expect, merged.read, doubles.shared);
             let missing = self.missing(&set, header, &merged, lines);
             set.is_incomplete |= !missing.is_empty();
             set.problems.extend(missing);
@@ -282,14 +249,15 @@ impl<'f> Fold<'f> {
             // The parts are one run.
             report.header = Some(Arc::new(Header { part: None, ..header }));
         }
-        report.warnings.extend(self.found.collector.warnings());
+        let collector = self.found.finish(part).map_err(|error| unread(files, error))?;
+        report.warnings.extend(collector.inner.totals.run_warnings.sentences());
         if merged.parts > 1 {
             report.warnings.extend(set.environments.warnings());
         }
         slice_by(&mut report, options, &set.recorded);
-        report.remarks.extend(remark(counts.twice));
-        report.files = self.files.to_vec();
-        report.conversations = self.found.finish(part);
+        report.remarks.extend(remark(doubles.twice));
+        report.files = files.to_vec();
+        report.conversations = collector.finish();
         Ok(report)
     }
 
@@ -330,14 +298,12 @@ impl<'f> Fold<'f> {
     }
 
     /// Returns errors about conversations of which there are different records.
-    fn conflicts(&mut self) -> io::Result<Vec<String>> {
-        let doubles = self.doubles()?;
+    fn conflicts(&mut self, different: &[[Row; 2]]) -> io::Result<Vec<String>> {
         let mut conflicts = Vec::new();
-        for [one, other] in doubles.different.iter().take(NAMED) {
-            let mut places = [self.place(one)?, self.place(other)?];
-            places.sort();
-            let [first, second] = places;
-            let contents = [self.conversation(one)?.content, self.conversation(other)?.content];
+        for [one, other] in different.iter().take(NAMED) {
+            let [first, second] = self.places([one, other])?;
+            let contents =
+                [self.found.conversation(one)?.content, self.found.conversation(other)?.content];
             let id = &one.id;
             conflicts.push(match contents[0] == contents[1] {
                 true => format!(
@@ -349,73 +315,53 @@ impl<'f> Fold<'f> {
                 ),
             });
         }
-        if doubles.different.len() > NAMED {
-            let more = doubles.different.len() - NAMED;
+        if different.len() > NAMED {
+            let more = different.len() - NAMED;
             conflicts.push(format!("{more} more conversations are there with different records"));
         }
-        let sessions = self.divided_sessions()?;
-        if sessions.is_empty() {
-            conflicts.extend(self.divided_traces()?);
+        let sessions = mem::take(&mut self.found.sessions);
+        let sessions = self.divided(sessions, |it| it.session.into_iter().collect(), |id, places| {
+            format!("the traces of the conversation {id} are in {places}: evaluators have seen parts of it; group its traces")
+        })?;
+        let mut traces = mem::take(&mut self.found.further_traces);
+        if sessions.is_empty() && !traces.is_empty() {
+            let rows = self.found.rows.iter();
+            traces.extend(rows.map(|row| (hash_of(&row.id.to_string()), row.position())));
+            let ids = |it: ConversationReport| it.traces.into_iter().chain([it.trace_id]).collect();
+            conflicts.extend(self.divided(traces, ids, |id, places| {
+                format!("trace {id} is in the conversations of {places}: evaluators have seen parts of it; group its spans")
+            })?);
         }
         conflicts.extend(sessions);
         Ok(conflicts)
     }
 
-    /// Returns errors about further traces of conversations that are in other conversations, too.
-    fn divided_traces(&mut self) -> io::Result<Vec<String>> {
-        let mut traces = mem::take(&mut self.found.further_traces);
-        if traces.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows = &self.found.rows;
-        traces.extend(rows.iter().map(|row| (hash_of(&row.id.to_string()), position(row))));
-        traces.sort_unstable();
+    /// Returns errors about what different conversations share, although it belongs to one: by its hashes with the positions of
+    /// conversations, and its names in a conversation.
+    fn divided(
+        &self,
+        mut hashes: Vec<(u64, Position)>,
+        names: impl Fn(ConversationReport) -> Vec<Arc<str>>,
+        message: impl Fn(&str, &str) -> String,
+    ) -> io::Result<Vec<String>> {
+        hashes.sort_unstable();
+        let shared = hashes.chunk_by(|one, other| one.0 == other.0).filter(|it| it.len() > 1);
+        let shared: HashSet<Position> = shared.flatten().map(|(_, position)| *position).collect();
+        let rows = self.found.rows.iter().map(|row| (row.position(), row));
+        let rows: HashMap<_, _> = rows.filter(|(position, _)| shared.contains(position)).collect();
+        // Others belong to rows that were dropped.
+        hashes.retain(|(_, position)| rows.contains_key(position));
         let mut divided = Vec::new();
-        for pair in traces.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            let row = |wanted: Position| rows.iter().find(|row| position(row) == wanted);
-            let (Some(one), Some(other)) = (row(pair[0].1), row(pair[1].1)) else { continue };
-            let ids = |row: &Row| -> io::Result<BTreeSet<Arc<str>>> {
-                let ConversationReport { trace_id, traces, .. } = self.conversation(row)?;
-                Ok(traces.into_iter().chain([trace_id]).collect())
-            };
-            let (own, others) = (ids(one)?, ids(other)?);
-            let shared = own.intersection(&others).find(|id| hash_of(id) == pair[0].0);
-            let Some(id) = shared.filter(|_| one.id != other.id) else { continue };
-            let mut places = [self.place(one)?, self.place(other)?];
-            places.sort();
-            let [first, second] = places;
-            divided.push(format!(
-                "trace {id} is in the conversations of {first} and {second}: evaluators have seen parts of it; group its spans before \
-                 they are evaluated"
-            ));
-            if divided.len() == NAMED {
-                break;
+        for pair in hashes.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let [one, other] = [rows[&pair[0].1], rows[&pair[1].1]];
+            let [own, others] =
+                [self.found.conversation(one)?, self.found.conversation(other)?].map(&names);
+            let shared =
+                own.iter().find(|name| hash_of(name) == pair[0].0 && others.contains(name));
+            if let Some(name) = shared.filter(|_| one.id != other.id) {
+                let places = self.places([one, other])?.join(" and ");
+                divided.push(format!("{} before they are evaluated", message(name, &places)));
             }
-        }
-        Ok(divided)
-    }
-
-    /// Returns errors about sessions whose traces are in several conversations.
-    fn divided_sessions(&mut self) -> io::Result<Vec<String>> {
-        let mut sessions = mem::take(&mut self.found.sessions);
-        sessions.sort_unstable();
-        let mut divided = Vec::new();
-        for pair in sessions.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            let rows = &self.found.rows;
-            let row = |wanted: Position| rows.iter().find(|row| position(row) == wanted);
-            let (Some(one), Some(other)) = (row(pair[0].1), row(pair[1].1)) else { continue };
-            let session = self.conversation(one)?.session;
-            if one.id == other.id || session != self.conversation(other)?.session {
-                continue;
-            }
-            let mut places = [self.place(one)?, self.place(other)?];
-            places.sort();
-            let [first, second] = places;
-            let session = session.as_deref().unwrap_or_default();
-            divided.push(format!(
-                "the traces of the conversation {session} are in {first} and {second}: evaluators have seen parts of it; group its traces \
-                 before they are evaluated"
-            ));
             if divided.len() == NAMED {
                 break;
             }
@@ -459,15 +405,15 @@ impl<'f> PartSet<'f> {
         // The filter had nothing to read, so it did not prepare anything.
         let is_empty = segment.header.plan.is_none()
             && matches!(segment.header.part, Some(Part::Pipe { .. }))
-            && segment.conversations + segment.input_errors.count == 0;
+            && segment.counts.conversations + segment.input_errors.count == 0;
         self.admit(file, &segment, is_empty, are_parts)?;
-        self.note_problems(file, &segment);
         if segment.end.is_none() {
             segment.add_unfinished(found)?;
         }
         if !matches!(segment.header.part, Some(Part::Pipe { .. })) {
-            self.superseded.extend(superseded(&mut found.rows[segment.first_row..]));
+            segment.drop_superseded(found)?;
         }
+        self.note_problems(file, &segment);
         let position = (segment.store, segment.start);
         let part = PartReport::new(&mut segment, file, self.parts.len());
         self.starts.push((position, part.identity));
@@ -524,7 +470,7 @@ impl<'f> PartSet<'f> {
         }
         let is_same = first.inputs.is_some() && first.inputs == header.inputs;
         if first.part.is_none() && !is_same && !are_parts {
-            return Err(RunFileError::OtherInputs { files: files() });
+            return Err(RunFileError::OtherInputs(files()));
         }
         if first.part.is_some() && !is_empty {
             self.environments.add(first, header);
@@ -582,15 +528,8 @@ impl<'f> PartSet<'f> {
     }
 }
 
-fn position(row: &Row) -> Position {
-    (row.store, row.start)
-}
-
-/// Returns the positions of rows of a segment for which a later one has the same number.
-fn superseded(rows: &mut [Row]) -> Vec<Position> {
-    rows.sort_unstable_by_key(|row| (row.number, row.store, row.start));
-    let pairs = rows.windows(2).filter(|pair| pair[0].number == pair[1].number);
-    pairs.map(|pair| position(&pair[0])).collect()
+fn unread(files: &[PathBuf], source: io::Error) -> RunFileError {
+    RunFileError::Unreadable { file: files.first().cloned().unwrap_or_default(), source }
 }
 
 /// Returns the remark about conversations that were there several times.

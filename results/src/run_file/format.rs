@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Tally, digest::Digest};
+use crate::{Tally, digest::Digest, model::is_default};
 
 /// Version of the format. Readers refuse later versions, and ignore keys and kinds of records that they do not know.
 pub(super) const VERSION: u64 = 1;
@@ -60,17 +60,12 @@ pub struct EvaluationRecord<E> {
     /// Number of its turns.
     pub turns: usize,
     /// Number of the repeat of the evaluation, from 0.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub repeat: u32,
     /// End of the evaluator's standard error, whether it broke or not.
     pub stderr: String,
     /// The evaluation.
     pub evaluation: E,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
-fn is_first(repeat: &u32) -> bool {
-    *repeat == 0
 }
 
 /// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::ConversationReport) or a

@@ -99,6 +99,11 @@ impl<R> RunHeader<R> {
         }
     }
 
+    /// Returns the evaluator with this name.
+    pub fn entry(&self, name: &str) -> Option<&EvaluatorEntry> {
+        self.evaluators.iter().find(|entry| entry.name == name)
+    }
+
     /// Returns false for what a result of another tool says in place of a header.
     pub fn is_of_run_file(&self) -> bool {
         self.format == FORMAT

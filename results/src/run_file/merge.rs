@@ -50,7 +50,7 @@ impl<'f> PartReport<'f> {
         let identity = match (segment.header.part, &end) {
             (None, _) => Identity::Run(place),
             (Some(Part::Shard(shard)), _) => Identity::Shard(shard.number),
-            (Some(Part::Pipe { .. }), Some(_)) => Identity::Filter(segment.sum),
+            (Some(Part::Pipe { .. }), Some(_)) => Identity::Filter(segment.counts.sum),
             (Some(Part::Pipe { .. }), None) => Identity::Unfinished,
         };
         let (is_ended, read) = (end.is_some(), end.as_ref().and_then(|end| end.read));
@@ -138,6 +138,7 @@ pub(super) fn merged(mut parts: Vec<PartReport<'_>>) -> Merged {
     input_errors.dedup_by_key(|(file, line, _)| (*file, *line));
     let sentences = input_errors.iter().map(|(file, line, error)| sentence(file, *line, error));
     merged.report.errors.extend(sentences);
+    merged.report.counted_errors += more.values().map(|count| count - 1).sum::<usize>();
     merged.report.errors.extend(more.into_iter().map(|((file, _), count)| {
         format!(
             "{}: {count} more lines of the input cannot be used; its records of the kind `input_error` name them",
@@ -155,21 +156,14 @@ impl PartReport<'_> {
         let is_new = |place: usize, text: &String, known: &[String], begun: usize| {
             place >= begun || !known.contains(text)
         };
-        let mut kept = 0;
-        let mut moved = BTreeMap::new();
-        let mut place = 0;
-        errors.retain(|error| {
-            let is_kept = is_new(place, error, &known[0], self.begun[0]);
-            if let (true, Some(cause)) = (is_kept, causes.remove(&place)) {
-                moved.insert(kept, cause);
+        let (all, mut all_causes) = (mem::take(errors), mem::take(causes));
+        for (place, error) in all.into_iter().enumerate() {
+            if is_new(place, &error, &known[0], self.begun[0]) {
+                causes.extend(all_causes.remove(&place).map(|cause| (errors.len(), cause)));
+                errors.push(error);
             }
-            kept += usize::from(is_kept);
-            place += 1;
-            is_kept
-        });
-        *causes = moved;
-        let mut places = 0..;
-        let begun = self.begun[1];
+        }
+        let (mut places, begun) = (0.., self.begun[1]);
         warnings.retain(|it| is_new(places.next().unwrap_or_default(), it, &known[1], begun));
     }
 }

@@ -48,7 +48,10 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 pub use crate::digest::{Digest, Digester};
 pub use crate::report::Header;
@@ -61,7 +64,8 @@ pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
 pub use part::{InputError, Part, Shard};
 pub(crate) use store::{Reader, Span, Store};
-pub use writer::{Event, RunWriter};
+pub use stream::Event;
+pub use writer::RunWriter;
 
 /// Reason why a file is not used.
 #[derive(Debug, thiserror::Error)]
@@ -76,101 +80,13 @@ enum Unusable {
 /// Reason why a run file cannot be used. Nothing in the file was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFileError {
-    /// Another run writes to it.
-    #[error("{} is in use by another run; wait for it, or name another file with --save-run", .file.display())]
-    Busy {
+    /// A problem of one file.
+    #[error("{}{problem}", .file.display())]
+    File {
         /// The file.
         file: PathBuf,
-    },
-    /// It is a pipe, a device or a directory.
-    #[error("{} is not a regular file; name another file", .file.display())]
-    NotAFile {
-        /// The file.
-        file: PathBuf,
-    },
-    /// It is text in an encoding that is not read.
-    #[error("{} is {encoding}", .file.display())]
-    Encoded {
-        /// The file.
-        file: PathBuf,
-        /// The encoding, and what to do about it.
-        encoding: &'static str,
-    },
-    /// It is something else.
-    #[error("{} is not a run file and was not changed; name another file", .file.display())]
-    Foreign {
-        /// The file.
-        file: PathBuf,
-    },
-    /// It is something else, and was to be read as a part of a run.
-    #[error(
-        "{} is not a run file, so it is no part of a run; results of other tools are reported one at a time",
-        .file.display()
-    )]
-    ForeignPart {
-        /// The file.
-        file: PathBuf,
-    },
-    /// It is something else, and was to be read.
-    #[error(
-        "{} is not a run file, a result of promptfoo in JSON or a log of Inspect in JSON: {reason}",
-        .file.display()
-    )]
-    OtherContent {
-        /// The file.
-        file: PathBuf,
-        /// What it has or lacks.
-        reason: String,
-    },
-    /// Another tool wrote it, and it cannot be used.
-    #[error("{} is a result of {tool} that cannot be used: {reason}", .file.display())]
-    OtherTool {
-        /// The file.
-        file: PathBuf,
-        /// Name of the tool.
-        tool: &'static str,
-        /// The reason.
-        reason: String,
-    },
-    /// A later version of this program wrote it.
-    #[error(
-        "{} is a run file of format version {version}, and this program reads version 1; use the program that wrote it, or \
-         name another file",
-        .file.display()
-    )]
-    Version {
-        /// The file.
-        file: PathBuf,
-        /// Version of the format.
-        version: u64,
-    },
-    /// Its digests have another encoding, so nothing in it can be reused.
-    #[error(
-        "{} cannot be resumed: the program that wrote it identified evaluators in another way; run without --resume to replace \
-         it, or name another file with --save-run",
-        .file.display()
-    )]
-    Encoding {
-        /// The file.
-        file: PathBuf,
-    },
-    /// A run that resumes it would replace what it has by something else.
-    #[error("{} has {found}, and was not changed: {expected} cannot resume it; name another file", .file.display())]
-    OtherPart {
-        /// The file.
-        file: PathBuf,
-        /// What it has.
-        found: String,
-        /// What was to resume it.
-        expected: String,
-    },
-    /// The header differs from the one that was written, so the meaning of the other lines is unknown.
-    #[error("{}, line 1: the header of this run file is damaged{cause}; delete the file, or name another one", .file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// The likely cause with a separator, or nothing.
-        cause: &'static str,
+        /// The problem.
+        problem: FileProblem,
     },
     /// It cannot be read.
     #[error("cannot read {}: {source}", .file.display())]
@@ -179,17 +95,6 @@ pub enum RunFileError {
         file: PathBuf,
         /// The error of the system.
         source: io::Error,
-    },
-    /// It is a run of other inputs than another one.
-    #[error(
-        "{} and {} are runs over different traces, which are not one run: report each by itself, or `compare` \
-         them. If the traces of one run were divided between them, add --parts",
-        .files[0].display(),
-        .files[1].display()
-    )]
-    OtherInputs {
-        /// Both files.
-        files: [PathBuf; 2],
     },
     /// What only parts of filters need was given for something else.
     #[error(
@@ -207,6 +112,14 @@ pub enum RunFileError {
         "the eval set is not the one that the parts were evaluated with; name that one with --eval-set"
     )]
     OtherEvalSet,
+    /// It is a run of other inputs than another one.
+    #[error(
+        "{} and {} are runs over different traces, which are not one run: report each by itself, or `compare` \
+         them. If the traces of one run were divided between them, add --parts",
+        .0[0].display(),
+        .0[1].display()
+    )]
+    OtherInputs([PathBuf; 2]),
     /// It is not a part of the same run as another one.
     #[error(
         "{} and {} are not parts of one run: {difference}; report them one by one",
@@ -219,4 +132,59 @@ pub enum RunFileError {
         /// The first difference.
         difference: String,
     },
+}
+
+/// What is wrong with a file. As text, it follows the name of the file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileProblem {
+    /// Another run writes to it.
+    #[error(" is in use by another run; wait for it, or name another file with --save-run")]
+    Busy,
+    /// It is a pipe, a device or a directory.
+    #[error(" is not a regular file; name another file")]
+    NotAFile,
+    /// It is text in an encoding that is not read; what to do about it.
+    #[error(" is {0}")]
+    Encoded(&'static str),
+    /// It is something else.
+    #[error(" is not a run file and was not changed; name another file")]
+    Foreign,
+    /// It is something else, and was to be read as a part of a run.
+    #[error(
+        " is not a run file, so it is no part of a run; results of other tools are reported one at a time"
+    )]
+    ForeignPart,
+    /// It is something else, and was to be read: what it has or lacks.
+    #[error(" is not a run file, a result of promptfoo in JSON or a log of Inspect in JSON: {0}")]
+    OtherContent(String),
+    /// Another tool wrote it, and it cannot be used: the name of the tool, and the reason.
+    #[error(" is a result of {0} that cannot be used: {1}")]
+    OtherTool(&'static str, String),
+    /// A later version of this program wrote it, with this version of the format.
+    #[error(
+        " is a run file of format version {0}, and this program reads version 1; use the program that wrote it, or name another file"
+    )]
+    Version(u64),
+    /// Its digests have another encoding, so nothing in it can be reused.
+    #[error(
+        " cannot be resumed: the program that wrote it identified evaluators in another way; run without --resume to replace it, or \
+         name another file with --save-run"
+    )]
+    Encoding,
+    /// A run that resumes it would replace what it has by something else: what it has, and what was to resume it.
+    #[error(" has {0}, and was not changed: {1} cannot resume it; name another file")]
+    OtherPart(String, String),
+    /// The header differs from the one that was written, so the meaning of the other lines is unknown: the likely cause with a
+    /// separator, or nothing.
+    #[error(
+        ", line 1: the header of this run file is damaged{0}; delete the file, or name another one"
+    )]
+    Damaged(&'static str),
+}
+
+impl FileProblem {
+    /// Returns the error of a file with this problem.
+    fn of(self, file: &Path) -> RunFileError {
+        RunFileError::File { file: file.to_owned(), problem: self }
+    }
 }

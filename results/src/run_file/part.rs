@@ -4,7 +4,10 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::{Digest, Digester};
+use crate::{
+    ConversationReport, Tally,
+    digest::{Digest, Digester},
+};
 
 /// The part of a run that a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,11 +121,30 @@ impl InputErrors {
     }
 }
 
-/// Adds a conversation to the sum by which a part is known.
-pub(super) fn add_conversation(sum: &mut Digest, trace_id: &str, content: Option<&Digest>) {
-    let content = content.map_or(&[][..], AsRef::as_ref);
-    let digester = Digester::new("conversation").bytes("trace id", trace_id.as_bytes());
-    sum.add(&digester.bytes("content", content).finish());
+/// What the last line of a part says about the lines before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PartCounts {
+    pub(super) conversations: usize,
+    pub(super) tally: Tally,
+    /// Sum of the digests of the conversations and input errors, by which equal parts are known.
+    pub(super) sum: Digest,
+}
+
+impl PartCounts {
+    /// Adds a conversation. A whole run has no sum.
+    pub(super) fn add(&mut self, conversation: &ConversationReport, has_sum: bool) {
+        self.conversations += 1;
+        conversation.evaluations.iter().for_each(|it| it.count_in(&mut self.tally));
+        if has_sum {
+            self.add_to_sum(&conversation.trace_id, conversation.content.as_ref());
+        }
+    }
+
+    fn add_to_sum(&mut self, trace_id: &str, content: Option<&Digest>) {
+        let content = content.map_or(&[][..], AsRef::as_ref);
+        let digester = Digester::new("conversation").bytes("trace id", trace_id.as_bytes());
+        self.sum.add(&digester.bytes("content", content).finish());
+    }
 }
 
 #[cfg(test)]
@@ -157,9 +179,9 @@ mod tests {
     #[test]
     fn the_sum_does_not_depend_on_the_order_and_wraps() {
         let of = |ids: &[&str]| {
-            let mut sum = Digest::default();
-            ids.iter().for_each(|id| add_conversation(&mut sum, id, None));
-            sum
+            let mut counts = PartCounts::default();
+            ids.iter().for_each(|id| counts.add_to_sum(id, None));
+            counts.sum
         };
         assert_eq!(of(&["a", "b", "c"]), of(&["c", "a", "b"]));
         assert_ne!(of(&["a", "b"]), of(&["a", "b", "b"]));

@@ -12,6 +12,9 @@ use evaluator_json::{Object, Value};
 
 use crate::{CANCELLED, ConversationReport, EvaluationReport, NOT_RUN};
 
+/// Position of a line: its store, and the byte.
+pub(super) type Position = (u32, u64);
+
 /// A conversation in a file. There may be millions.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -23,6 +26,23 @@ pub(super) struct Row {
     pub(super) store: u32,
     /// Hash of its record but for durations.
     pub(super) hash: u64,
+}
+
+impl Row {
+    /// Returns the row of a conversation on this line; `None` if the line is too long.
+    pub(super) fn new(
+        conversation: &ConversationReport,
+        number: usize,
+        (store, start): Position,
+        line: &[u8],
+    ) -> Option<Self> {
+        let (id, length) = (RowId::new(&conversation.trace_id), u32::try_from(line.len()).ok()?);
+        Some(Self { id, number, start, length, store, hash: hash(line) })
+    }
+
+    pub(super) fn position(&self) -> Position {
+        (self.store, self.start)
+    }
 }
 
 /// A trace id. Most have 32 hexadecimal digits.
@@ -69,7 +89,7 @@ impl PartialOrd for RowId {
 }
 
 /// Hash of the record on a line but for durations and what is before the conversation.
-pub(super) fn hash(line: &[u8]) -> u64 {
+fn hash(line: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let text = str::from_utf8(line).unwrap_or_default();
     let record = text.find("\"conversation\":").map_or(text, |at| &text[at..]);

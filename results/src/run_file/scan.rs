@@ -1,7 +1,7 @@
 //! Reading the lines of saved runs.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fs::{self, File},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io, mem,
@@ -12,33 +12,20 @@ use std::{
 use serde::de::IgnoredAny;
 
 use super::{
-    Damage, Header, RunFileError, Unusable,
+    Damage, FileProblem, Header, RunFileError, Unusable,
     alike::policies,
     contradiction, file,
     format::{self, EndRecord, EvaluationRecord, TranscriptRecord, kind},
-    part::{InputError, InputErrors, Part, add_conversation},
-    rows::{self, Row, RowId},
+    part::{InputError, InputErrors, Part, PartCounts},
+    rows::{Position, Row},
     store::{Lines, Span, Store},
 };
 use crate::{
-    Collector, ConversationReport, Conversations, EvaluationReport, NOT_RUN, Report, Tally,
-    digest::Digest, run_warnings::Place,
+    Collector, ConversationReport, EvaluationReport, NOT_RUN, Report, run_warnings::Place,
 };
 
-/// Position of a line: its store, and the byte.
-pub(super) type Position = (u32, u64);
-
-/// Why a line is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LeftOut {
-    /// A later line has the same number.
-    Superseded,
-    /// Another line has the same conversation with all its results.
-    Same,
-}
-
 /// What was found in all files so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) collector: Collector,
     pub(super) rows: Vec<Row>,
@@ -50,13 +37,14 @@ pub(super) struct Found {
     pub(super) transcripts: BTreeMap<Position, Span>,
     /// Ids of the golden cases of conversations that filters read.
     pub(super) cases: HashSet<Arc<str>>,
-    pub(super) left_out: HashMap<Position, LeftOut>,
+    /// Whether a row that was counted is gone.
+    has_lost_rows: bool,
     /// Number of conversations in the files before.
     before: usize,
 }
 
 /// The lines of a file from a header to the next one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Segment {
     pub(super) header: Header,
     /// Number of the line of the header.
@@ -70,9 +58,7 @@ pub(super) struct Segment {
     pub(super) first_row: usize,
     pub(super) end: Option<EndRecord<Report>>,
     pub(super) damage: Option<Damage>,
-    pub(super) conversations: usize,
-    pub(super) tally: Tally,
-    pub(super) sum: Digest,
+    pub(super) counts: PartCounts,
     pub(super) input_errors: InputErrors,
     /// Attributes that conversations have values of.
     pub(super) labels: BTreeSet<String>,
@@ -102,12 +88,12 @@ pub(super) fn unreadable(file: &Path, error: Unusable) -> RunFileError {
 fn open(path: &Path, buffer: &mut Vec<u8>) -> Result<Option<(Lines<File>, Header)>, Unusable> {
     // Opening a pipe would wait for a writer.
     if !fs::metadata(path)?.is_file() {
-        return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
+        return Err(FileProblem::NotAFile.of(path).into());
     }
     let mut lines = Lines::new(File::open(path)?);
     let first = lines.next(buffer)?;
     if let Some((_, encoding)) = ENCODINGS.iter().find(|(start, _)| buffer.starts_with(start)) {
-        return Err(RunFileError::Encoded { file: path.to_owned(), encoding }.into());
+        return Err(FileProblem::Encoded(encoding).of(path).into());
     }
     match first {
         Some(first) if lines.end > first.length || !format::may_start(buffer) => {
@@ -127,23 +113,12 @@ pub(super) fn hash_of(text: &str) -> u64 {
 
 /// Returns true for a file that no version of this program writes as a run file.
 pub(super) fn is_foreign(file: &Path) -> bool {
-    matches!(open(file, &mut Vec::new()), Err(Unusable::Refused(RunFileError::Foreign { .. })))
+    use RunFileError::File;
+    let opened = open(file, &mut Vec::new());
+    matches!(opened, Err(Unusable::Refused(File { problem: FileProblem::Foreign, .. })))
 }
 
 impl Found {
-    pub(super) fn new(left_out: HashMap<Position, LeftOut>) -> Self {
-        Self {
-            collector: Collector::new(0, 0),
-            rows: Vec::new(),
-            sessions: Vec::new(),
-            further_traces: Vec::new(),
-            transcripts: BTreeMap::new(),
-            cases: HashSet::new(),
-            left_out,
-            before: 0,
-        }
-    }
-
     /// Reads a file. `each` takes its segments, each as soon as it is read. Returns false if it has no whole header: its run was
     /// killed before.
     pub(super) fn read(
@@ -174,7 +149,7 @@ impl Found {
             }
         }
         each(self, segment)?;
-        self.collector.end_part();
+        self.collector.values.end_part();
         self.before = self.rows.len();
         Ok(true)
     }
@@ -190,15 +165,7 @@ impl Found {
             store,
             start,
             first_row: self.rows.len(),
-            end: None,
-            damage: None,
-            conversations: 0,
-            tally: Tally::default(),
-            sum: Digest::default(),
-            input_errors: InputErrors::default(),
-            labels: BTreeSet::new(),
-            transcripts: BTreeMap::new(),
-            pending: BTreeMap::new(),
+            ..Segment::default()
         }
     }
 
@@ -206,10 +173,10 @@ impl Found {
     fn add(&mut self, part: Option<Part>, row: Row, conversation: &ConversationReport) {
         let is_of_filter = matches!(part, Some(Part::Pipe { .. }));
         if let Some(session) = &conversation.session {
-            self.sessions.push((hash_of(session), (row.store, row.start)));
+            self.sessions.push((hash_of(session), row.position()));
         }
         for id in conversation.traces.iter().filter(|id| **id != conversation.trace_id) {
-            self.further_traces.push((hash_of(id), (row.store, row.start)));
+            self.further_traces.push((hash_of(id), row.position()));
         }
         if let Some(case) = conversation.eval_case_id.as_ref().filter(|_| is_of_filter)
             && !self.cases.contains(case)
@@ -221,16 +188,33 @@ impl Found {
             Some(Part::Shard(_)) => Place::Number(row.number),
             Some(Part::Pipe { .. }) => Place::TraceId(Arc::clone(&conversation.trace_id)),
         };
-        self.collector.count(&place, conversation);
+        self.collector.inner.totals.count(&place, conversation);
         if part.is_none() {
-            self.collector.add_values(row.number, conversation);
+            self.collector.values.add(row.number, conversation);
         }
         self.rows.push(row);
     }
 
+    pub(super) fn conversation(&self, row: &Row) -> io::Result<ConversationReport> {
+        let span = Span { start: row.start, length: row.length.into() };
+        let line = self.collector.line(row.store, span)?;
+        Collector::read_all(&line)
+    }
+
+    /// Removes rows that do not count.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&Row) -> bool) {
+        let before = self.rows.len();
+        self.rows.retain(is_kept);
+        self.has_lost_rows |= self.rows.len() < before;
+    }
+
     /// Returns all conversations, in the order of the run.
-    pub(super) fn finish(self, part: Option<Part>) -> Conversations {
-        let Self { mut collector, mut rows, transcripts, .. } = self;
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back.
+    pub(super) fn finish(self, part: Option<Part>) -> io::Result<Collector> {
+        let Self { mut collector, mut rows, transcripts, has_lost_rows, .. } = self;
         match part {
             None => rows.sort_unstable_by_key(|row| (row.store, row.number)),
             Some(Part::Shard(_)) => rows.sort_unstable_by(|one, other| {
@@ -240,10 +224,13 @@ impl Found {
                 .sort_unstable_by(|one, other| (&one.id, one.hash).cmp(&(&other.id, other.hash))),
         }
         for row in rows {
-            let transcript = transcripts.get(&(row.store, row.start)).copied();
+            let transcript = transcripts.get(&row.position()).copied();
             collector.push(row.store, (row.start, row.length), transcript);
         }
-        collector.finish()
+        if has_lost_rows {
+            collector.recount()?;
+        }
+        Ok(collector)
     }
 }
 
@@ -282,7 +269,7 @@ impl Segment {
             }
             kind::INPUT_ERROR => {
                 let error: InputError = format::record(line)?;
-                self.sum.add(&error.content);
+                self.counts.sum.add(&error.content);
                 self.input_errors.add(number, error);
                 Ok(())
             }
@@ -311,34 +298,15 @@ impl Segment {
             return Err("its conversation is of another shard");
         }
         let position = (self.store, span.start);
-        let left_out = found.left_out.get(&position).copied();
-        if left_out == Some(LeftOut::Superseded) {
-            return Ok(());
-        }
         self.pending.remove(&number);
-        self.conversations += 1;
-        conversation.evaluations.iter().for_each(|it| it.count_in(&mut self.tally));
-        if self.header.part.is_some() {
-            let content = conversation.content.as_ref();
-            add_conversation(&mut self.sum, &conversation.trace_id, content);
-        }
+        self.counts.add(&conversation, self.header.part.is_some());
         if conversation.labels.keys().any(|label| !self.labels.contains(label)) {
             self.labels.extend(conversation.labels.keys().cloned());
-        }
-        if left_out.is_some() {
-            return Ok(());
         }
         if let Some(transcript) = self.transcripts.get(&number) {
             found.transcripts.insert(position, *transcript);
         }
-        let row = Row {
-            id: RowId::new(&conversation.trace_id),
-            number,
-            start: span.start,
-            length: u32::try_from(span.length).map_err(|_| "the line is too long")?,
-            store: self.store,
-            hash: rows::hash(line),
-        };
+        let row = Row::new(&conversation, number, position, line).ok_or("the line is too long")?;
         found.add(self.header.part, row, &conversation);
         Ok(())
     }
@@ -358,18 +326,30 @@ impl Segment {
         let store = found.collector.push_store(Store::new(usize::MAX));
         for (number, conversation) in unfinished {
             let (span, line) = found.collector.add_line(number, &conversation)?;
-            if found.left_out.contains_key(&(store, span.start)) {
-                continue;
-            }
-            let row = Row {
-                id: RowId::new(&conversation.trace_id),
-                number,
-                start: span.start,
-                length: u32::try_from(span.length).map_err(io::Error::other)?,
-                store,
-                hash: rows::hash(&line),
-            };
+            let row = Row::new(&conversation, number, (store, span.start), &line);
+            let row = row.ok_or_else(|| io::Error::other("the line is too long"))?;
             found.add(self.header.part, row, &conversation);
+        }
+        Ok(())
+    }
+
+    /// Drops conversations for which a later line has the same number.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back.
+    pub(super) fn drop_superseded(&mut self, found: &mut Found) -> io::Result<()> {
+        let rows = &mut found.rows[self.first_row..];
+        rows.sort_unstable_by_key(|row| (row.number, row.store, row.start));
+        let pairs = rows.windows(2).filter(|pair| pair[0].number == pair[1].number);
+        let superseded: HashSet<Position> = pairs.map(|pair| pair[0].position()).collect();
+        if superseded.is_empty() {
+            return Ok(());
+        }
+        found.retain(|row| !superseded.contains(&row.position()));
+        self.counts = PartCounts::default();
+        for row in &found.rows[self.first_row..] {
+            self.counts.add(&found.conversation(row)?, self.header.part.is_some());
         }
         Ok(())
     }
@@ -380,18 +360,19 @@ impl Segment {
         let is_partial = end.report.partial.is_some();
         let is_part = self.header.part.is_some();
         let counts = !is_partial && !is_part && self.header.conversations > 0;
-        if (end.conversations, end.tally) != (self.conversations, self.tally)
+        let PartCounts { conversations, tally, sum } = self.counts;
+        if (end.conversations, end.tally) != (conversations, tally)
             || counts && end.conversations != self.header.conversations
         {
             return Some("its conversations are not as many as its first and last line say");
         }
-        if is_part && end.sum != Some(self.sum) {
+        if is_part && end.sum != Some(sum) {
             return Some("its conversations are not those that its last line has the sum of");
         }
         if is_part && policies(&end.report) != policies(&self.header.report) {
             return Some("its last line has other policies than its first one");
         }
-        let lines = (self.conversations + self.input_errors.count) as u64;
+        let lines = (conversations + self.input_errors.count) as u64;
         let is_filter = matches!(self.header.part, Some(Part::Pipe { .. }));
         let is_short = is_filter && end.read != Some(lines);
         is_short.then_some("it does not have a record of each line that its last line counts")
@@ -405,7 +386,7 @@ fn unfinished_conversation(header: &Header, lines: &[Vec<u8>]) -> io::Result<Con
     for line in lines {
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(line)?;
         (conversation.trace_id, conversation.turns) = (record.trace_id, record.turns);
-        let entry = header.evaluators.iter().find(|it| it.name == record.evaluation.name);
+        let entry = header.entry(&record.evaluation.name);
         let is_consistent =
             entry.is_some_and(|it| contradiction::of_evaluation(&record.evaluation, it).is_none());
         if !is_consistent {

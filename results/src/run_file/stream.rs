@@ -1,19 +1,26 @@
 //! A part of a run that is written to a stream, in the order of the input, as soon as a record and all before it are known.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    io::{self, Write},
-};
+use std::{collections::BTreeMap, fmt, io::Write, mem};
+
+use serde::Serialize;
 
 use super::{
     Header,
     format::{self, ConversationRecord, EndRecord, kind},
-    part::{InputError, add_conversation},
+    part::{InputError, PartCounts},
 };
-use crate::{ConversationReport, Report, Tally, digest::Digest};
+use crate::{ConversationReport, Report};
 
-/// The records of a part.
+/// A problem with the file. The run continues.
+#[derive(Debug)]
+pub enum Event {
+    /// The named file cannot be written. Returned once.
+    Failed(String),
+    /// No temporary file can be written, so the run needs memory. Returned once.
+    InMemory(String),
+}
+
+/// The records of a part. After an error nothing more is written.
 pub(super) struct PartStream {
     out: Box<dyn Write + Send>,
     /// Lines that are complete and not written.
@@ -23,9 +30,29 @@ pub(super) struct PartStream {
     /// Bytes that wait.
     bytes: usize,
     next: usize,
-    conversations: usize,
-    tally: Tally,
-    sum: Digest,
+    counts: PartCounts,
+    failure: Failure,
+}
+
+/// Reason why nothing more is written.
+#[derive(Debug, Default)]
+pub(super) struct Failure {
+    pub(super) message: Option<String>,
+    is_reported: bool,
+}
+
+impl Failure {
+    /// Keeps the first error.
+    pub(super) fn note<E: ToString>(&mut self, done: Result<(), E>) {
+        if let Err(error) = done {
+            self.message.get_or_insert(error.to_string());
+        }
+    }
+
+    /// Returns true when it is asked for the first time since there is an error.
+    pub(super) fn is_new(&mut self) -> bool {
+        self.message.is_some() && !mem::replace(&mut self.is_reported, true)
+    }
 }
 
 impl fmt::Debug for PartStream {
@@ -42,42 +69,33 @@ impl PartStream {
             waiting: BTreeMap::new(),
             bytes: 0,
             next: 0,
-            conversations: 0,
-            tally: Tally::default(),
-            sum: Digest::default(),
+            counts: PartCounts::default(),
+            failure: Failure::default(),
         }
     }
 
-    pub(super) fn header(&mut self, header: &Header) -> io::Result<()> {
-        format::write_line(&mut self.ready, kind::HEADER, header)
+    pub(super) fn header(&mut self, header: &Header) {
+        self.failure.note(format::write_line(&mut self.ready, kind::HEADER, header));
     }
 
     /// Adds the conversation on this line of the input, from 0.
-    pub(super) fn conversation(
-        &mut self,
-        number: usize,
-        conversation: &ConversationReport,
-    ) -> io::Result<()> {
-        self.conversations += 1;
-        conversation.evaluations.iter().for_each(|it| it.count_in(&mut self.tally));
-        add_conversation(&mut self.sum, &conversation.trace_id, conversation.content.as_ref());
-        let mut line = Vec::new();
-        let record = ConversationRecord { number, conversation };
-        format::write_line(&mut line, kind::CONVERSATION, &record)?;
-        self.add(number, line);
-        Ok(())
+    pub(super) fn conversation(&mut self, number: usize, conversation: &ConversationReport) {
+        self.counts.add(conversation, true);
+        self.add(number, kind::CONVERSATION, &ConversationRecord { number, conversation });
     }
 
     /// Adds the error of this line of the input, from 0.
-    pub(super) fn input_error(&mut self, number: usize, error: &InputError) -> io::Result<()> {
-        self.sum.add(&error.content);
-        let mut line = Vec::new();
-        format::write_line(&mut line, kind::INPUT_ERROR, error)?;
-        self.add(number, line);
-        Ok(())
+    pub(super) fn input_error(&mut self, number: usize, error: &InputError) {
+        self.counts.sum.add(&error.content);
+        self.add(number, kind::INPUT_ERROR, error);
     }
 
-    fn add(&mut self, number: usize, line: Vec<u8>) {
+    fn add(&mut self, number: usize, kind: &str, record: &impl Serialize) {
+        let mut line = Vec::new();
+        self.failure.note(format::write_line(&mut line, kind, record));
+        if self.failure.message.is_some() {
+            return;
+        }
         self.bytes += line.len();
         self.waiting.insert(number, line);
         while let Some(line) = self.waiting.remove(&self.next) {
@@ -93,31 +111,28 @@ impl PartStream {
     }
 
     /// Writes what is complete.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        if self.ready.is_empty() {
-            return Ok(());
+    pub(super) fn flush(&mut self) -> Option<Event> {
+        if self.failure.message.is_none() && !self.ready.is_empty() {
+            let written = self.out.write_all(&self.ready).and_then(|()| self.out.flush());
+            self.ready.clear();
+            self.failure.note(written);
         }
-        self.out.write_all(&self.ready)?;
-        self.ready.clear();
-        self.out.flush()
+        let is_new = self.failure.is_new();
+        let message = self.failure.message.as_deref().filter(|_| is_new)?;
+        Some(Event::Failed(format!("Failed to write the records: {message}.")))
     }
 
-    /// Writes the last line, if there is a record of each line of the input and the run is not partial. Returns whether it is
-    /// written.
-    pub(super) fn end(&mut self, report: &Report) -> io::Result<bool> {
-        if report.partial.is_some() || !self.waiting.is_empty() {
-            self.flush()?;
-            return Ok(false);
+    /// Writes the last line, if there is a record of each line of the input and the run is not partial.
+    pub(super) fn finish(mut self, report: &mut Report) -> Option<Event> {
+        let is_whole = report.partial.is_none() && self.waiting.is_empty();
+        if is_whole {
+            let PartCounts { conversations, tally, sum } = self.counts;
+            let (sum, read) = (Some(sum), Some(self.next as u64));
+            let end = EndRecord { conversations, tally, sum, read, report: &*report };
+            self.failure.note(format::write_line(&mut self.ready, kind::END, &end));
         }
-        let end = EndRecord {
-            conversations: self.conversations,
-            tally: self.tally,
-            sum: Some(self.sum),
-            read: Some(self.next as u64),
-            report,
-        };
-        format::write_line(&mut self.ready, kind::END, &end)?;
-        self.flush()?;
-        Ok(true)
+        let event = self.flush();
+        report.unsaved = !is_whole || self.failure.message.is_some();
+        event
     }
 }

@@ -19,8 +19,8 @@ use tempfile::{TempDir, tempdir};
 
 use self::reports::reports;
 use super::{
-    Digest, Digester, EvaluationRecord, EvaluatorEntry, Header, RunFile, RunFileError, RunWriter,
-    read,
+    Digest, Digester, EvaluationRecord, EvaluatorEntry, FileProblem, Header, RunFile, RunFileError,
+    RunWriter, read,
 };
 use crate::{
     Collector, ConversationReport, Conversations, EvaluationReport, Partial, Report, Standing,
@@ -291,7 +291,7 @@ fn found(file: &std::path::Path) -> (Vec<Option<f64>>, Option<super::Damage>) {
     let mut opened = RunFile::open(file, true);
     // A process that another test starts holds the lock of the last round from its fork to its exec.
     for _ in 0..1000 {
-        if !matches!(opened, Err(RunFileError::Busy { .. })) {
+        if !matches!(opened, Err(RunFileError::File { problem: FileProblem::Busy, .. })) {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -390,7 +390,10 @@ fn what_a_machine_without_power_leaves_is_dropped() {
         assert_eq!((scores, damage.is_some()), (vec![None; 3], !nothing.is_empty()));
         // A file with nothing but zeros in front of something else is not ours.
         fs::write(&file, [&[0; 9000], &b"x"[..]].concat()).unwrap();
-        assert!(matches!(RunFile::open(&file, true), Err(RunFileError::Foreign { .. })));
+        assert!(matches!(
+            RunFile::open(&file, true),
+            Err(RunFileError::File { problem: FileProblem::Foreign, .. })
+        ));
     }
 }
 
@@ -398,7 +401,12 @@ fn what_a_machine_without_power_leaves_is_dropped() {
 fn one_run_at_a_time_writes_a_file() {
     let directory = tempdir().unwrap();
     let file = directory.path().join("r.evalrun");
-    let busy = || matches!(RunFile::open(&file, true), Err(RunFileError::Busy { .. }));
+    let busy = || {
+        matches!(
+            RunFile::open(&file, true),
+            Err(RunFileError::File { problem: FileProblem::Busy, .. })
+        )
+    };
     let first = RunFile::open(&file, false).unwrap();
     assert!(busy());
     let mut running = RunWriter::new(Some(&first), 0);

@@ -18,13 +18,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Damage, EvaluatorEntry, Golden, Header, RunFile, contradiction,
+    Damage, Golden, Header, RunFile, contradiction,
     file::Opened,
     format::{EndRecord, EvaluationRecord, WithdrawnRecord, kind},
     header::random_id,
-    part::{InputError, Part, add_conversation},
+    part::{InputError, Part, PartCounts},
     store::Span,
-    stream::PartStream,
+    stream::{Event, Failure, PartStream},
 };
 use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report, digest::Digest};
 
@@ -38,24 +38,15 @@ pub struct RunWriter {
     header: Option<Arc<Header>>,
     named: Option<Named>,
     /// In place of a file.
-    stream: Option<Streamed>,
+    stream: Option<PartStream>,
     /// The part of a run that is written.
     part: Option<Part>,
-    /// Sum of the conversations of a shard.
-    sum: Digest,
-}
-
-/// A stream that a part is written to.
-#[derive(Debug)]
-struct Streamed {
-    stream: PartStream,
-    /// Reason why nothing more is written.
-    failure: Option<String>,
-    is_reported: bool,
+    /// Conversations of a shard; one that is replaced is in them, too.
+    counts: PartCounts,
 }
 
 /// The file that is named in the request of a run, in contrast to a temporary one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Named {
     path: PathBuf,
     resume: bool,
@@ -64,60 +55,35 @@ struct Named {
     syncer: Option<Syncer>,
     /// Evaluations of earlier runs.
     known: HashMap<Digest, Span>,
-    /// Evaluators of the run.
-    evaluators: Vec<EvaluatorEntry>,
     /// Number of these that are used, by the numbers of conversations.
     reused: Vec<u32>,
-    /// Reason why nothing more is written.
-    failure: Option<String>,
-    is_reported: bool,
-}
-
-/// A problem with the file. The run continues.
-#[derive(Debug)]
-pub enum Event {
-    /// The named file cannot be written. Returned once.
-    Failed(String),
-    /// No temporary file can be written, so the run needs memory. Returned once.
-    InMemory(String),
+    failure: Failure,
 }
 
 impl RunWriter {
     /// The file of a run that keeps at most `memory` bytes of its results in memory.
     pub fn new(file: Option<&RunFile>, memory: usize) -> Self {
         let named = file.map(|file| {
-            let (opened, failure) = match file.take() {
-                Ok(opened) => (Some(opened), None),
-                Err(error) => (None, Some(error)),
-            };
             let (path, resume) = (file.path().to_owned(), file.resumes());
-            Named {
-                path,
-                resume,
-                opened,
-                syncer: None,
-                known: HashMap::new(),
-                evaluators: Vec::new(),
-                reused: Vec::new(),
-                failure,
-                is_reported: false,
-            }
+            let mut named = Named { path, resume, ..Named::default() };
+            let taken = file.take().map(|opened| named.opened = Some(opened));
+            named.failure.note(taken);
+            named
         });
         Self { named, ..Self::in_memory(memory) }
     }
 
     fn in_memory(memory: usize) -> Self {
-        let (collector, sum) = (Collector::new(memory, 0), Digest::default());
-        Self { collector, header: None, named: None, stream: None, part: None, sum }
+        let (collector, counts) = (Collector::new(memory, 0), PartCounts::default());
+        Self { collector, header: None, named: None, stream: None, part: None, counts }
     }
 
     /// A part of a run that is written to a stream. The number of a conversation is that of its line in the input, from 0: each
     /// line has a record, [`conversation`](Self::conversation) or [`input_error`](Self::input_error), and they are written in
     /// their order. The report that [`finish`](Self::finish) completes has no conversations.
     pub fn stream(out: Box<dyn Write + Send>) -> Self {
-        let stream = Streamed { stream: PartStream::new(out), failure: None, is_reported: false };
-        let part = Some(Part::Pipe { pipe: true });
-        Self { stream: Some(stream), part, ..Self::in_memory(0) }
+        let (stream, part) = (Some(PartStream::new(out)), Some(Part::Pipe { pipe: true }));
+        Self { stream, part, ..Self::in_memory(0) }
     }
 
     /// Returns the writer of a part of a run.
@@ -138,7 +104,7 @@ impl RunWriter {
 
     /// Returns true if evaluations are saved one by one, in a file with a name.
     pub fn saves(&self) -> bool {
-        self.named.as_ref().is_some_and(|named| named.failure.is_none())
+        self.named.as_ref().is_some_and(|named| named.failure.message.is_none())
     }
 
     /// Writes the header. To be called once, before anything else is added.
@@ -151,42 +117,34 @@ impl RunWriter {
         let mut header =
             Header { format, version, encoding, id, tool, part, started, gates, seed, ..header };
         self.collector.expect(header.conversations, header.subjects());
-        if let Some(Streamed { stream, failure, .. }) = &mut self.stream {
+        if let Some(stream) = &mut self.stream {
             header.golden = header.golden.map(Golden::without_cases);
-            *failure = stream.header(&header).err().map(|error| error.to_string());
+            stream.header(&header);
         }
         self.header = Some(Arc::new(header.clone()));
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
-            named.evaluators.clone_from(&header.evaluators);
-            match opened.start(&named.path, header).and_then(|(store, known)| {
-                let syncer = Syncer::start(store.handle()?)?;
-                Ok((store, known, syncer))
-            }) {
-                Ok((store, known, syncer)) => {
-                    self.collector.replace_store(store);
-                    named.known = if named.resume { known } else { HashMap::new() };
-                    named.syncer = Some(syncer);
-                }
-                Err(error) => named.failure = Some(error.to_string()),
-            }
+            let started = opened.start(&named.path, header).and_then(|(store, known)| {
+                named.syncer = Some(Syncer::start(store.handle()?)?);
+                self.collector.inner.stores = vec![store];
+                named.known = if named.resume { known } else { HashMap::new() };
+                Ok(())
+            });
+            named.failure.note(started);
         }
     }
 
     /// Returns an evaluation of an earlier run.
     pub fn find(&mut self, key: &Digest) -> Option<EvaluationRecord<EvaluationReport>> {
-        let named = self.named.as_mut()?;
-        let span = *named.known.get(key)?;
+        let span = *self.named.as_ref()?.known.get(key)?;
         // Another program may have changed the file since.
         let line = self.collector.store().line(span).ok()?;
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line).ok()?;
         let record = Some(record).filter(|record| record.key == Some(*key))?;
         let evaluation = &record.evaluation;
-        let entry = named.evaluators.iter().find(|entry| entry.name == evaluation.name);
-        if entry.is_some_and(|entry| contradiction::of_evaluation(evaluation, entry).is_some()) {
-            return None;
-        }
-        Some(record)
+        let entry = self.header.as_ref().and_then(|header| header.entry(&evaluation.name));
+        let contradiction = entry.and_then(|it| contradiction::of_evaluation(evaluation, it));
+        contradiction.is_none().then_some(record)
     }
 
     /// Sets how many evaluations of a conversation were [found](Self::find). A conversation that is evaluated again counts once.
@@ -209,12 +167,11 @@ impl RunWriter {
     ///
     /// One with the number of an earlier one replaces it.
     pub fn conversation(&mut self, number: usize, report: &ConversationReport) {
-        if let Some(streamed) = &mut self.stream {
-            streamed.add(|stream| stream.conversation(number, report));
-            return;
+        if let Some(stream) = &mut self.stream {
+            return stream.conversation(number, report);
         }
         if self.part.is_some() {
-            add_conversation(&mut self.sum, &report.trace_id, report.content.as_ref());
+            self.counts.add(report, true);
         }
         let added = self.collector.put(number, report);
         self.note(added);
@@ -223,14 +180,12 @@ impl RunWriter {
     /// Adds the error of a line of the input with this number, from 0. Returns false if this is not a [stream](Self::stream), and
     /// has no such records.
     pub fn input_error(&mut self, number: usize, error: &InputError) -> bool {
-        let Some(streamed) = &mut self.stream else { return false };
-        streamed.add(|stream| stream.input_error(number, error));
-        true
+        self.stream.as_mut().map(|stream| stream.input_error(number, error)).is_some()
     }
 
     /// Returns the number of records that wait for those of lines before theirs, and of their bytes.
     pub fn waiting(&self) -> (usize, usize) {
-        self.stream.as_ref().map_or((0, 0), |streamed| streamed.stream.waiting())
+        self.stream.as_ref().map_or((0, 0), PartStream::waiting)
     }
 
     /// Adds the transcript of a conversation: `invocations` and `expected_invocations` of the document that evaluators read, as
@@ -252,26 +207,19 @@ impl RunWriter {
     /// Hands everything that was added to the system, so that it outlives this process. Without a named file, does so when
     /// there is more of it than memory may hold.
     pub fn flush(&mut self) -> Option<Event> {
-        if let Some(streamed) = &mut self.stream {
-            streamed.add(PartStream::flush);
-            return streamed.event();
+        if let Some(stream) = &mut self.stream {
+            return stream.flush();
         }
         let written = self.collector.flush();
         let Some(named) = &mut self.named else {
             return written.err().map(|error| Event::InMemory(error.to_string()));
         };
-        let synced = named.syncer.as_ref().and_then(|syncer| syncer.failure.get());
-        let error = written.err().map(|error| error.to_string()).or_else(|| synced.cloned());
-        named.failure = named.failure.take().or(error);
+        named.failure.note(written);
         if let Some(syncer) = &named.syncer {
+            named.failure.note(syncer.failure.get().map_or(Ok(()), Err));
             syncer.is_dirty.store(true, Ordering::Release);
         }
-        if named.is_reported {
-            return None;
-        }
-        let message = self.failure()?;
-        self.named.as_mut()?.is_reported = true;
-        Some(Event::Failed(message))
+        named.event()
     }
 
     /// Ends the file of a run, and adds its results to the report.
@@ -279,18 +227,20 @@ impl RunWriter {
         if self.header.is_none() {
             self.start(Header { report: report.clone(), ..Header::default() });
         }
-        if let Some(streamed) = self.stream {
+        if let Some(stream) = self.stream {
             report.header = self.header;
-            return streamed.finish(report);
+            return stream.finish(report);
         }
-        let recounted = self.collector.recount();
-        self.note(recounted);
+        if self.collector.is_replaced {
+            let recounted = self.collector.recount();
+            self.note(recounted);
+        }
         let resumes = self.named.as_ref().is_some_and(|named| named.resume);
         report.reused = resumes.then(|| self.reused());
         let end = EndRecord {
             conversations: self.collector.added(),
-            tally: self.collector.tally(),
-            sum: self.part.map(|_| self.sum),
+            tally: self.collector.inner.totals.tally,
+            sum: self.part.map(|_| self.counts.sum),
             read: None,
             report: &*report,
         };
@@ -298,20 +248,19 @@ impl RunWriter {
         let mut event = self.flush();
         if let Some(named) = &mut self.named
             && let Some(syncer) = named.syncer.take()
-            && let Err(error) = syncer.finish()
-            && named.failure.is_none()
         {
-            named.failure = Some(error);
-            event = event.or_else(|| self.failure().map(Event::Failed));
+            named.failure.note(syncer.finish());
+            event = event.or_else(|| named.event());
         }
-        let failure = self.failure();
-        report.warnings.extend(self.collector.warnings());
+        let failure = self.named.as_ref().and_then(Named::message);
+        report.warnings.extend(self.collector.inner.totals.run_warnings.sentences());
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.header = self.header;
         report.files = self.named.map(|named| named.path).into_iter().collect();
         if self.part.is_some() {
-            self.collector.keep_added();
+            // The others are of other parts of the run.
+            self.collector.inner.entries.retain(|entry| entry.length > 0);
         }
         report.conversations = self.collector.finish();
         event
@@ -346,40 +295,25 @@ impl RunWriter {
     }
 
     fn note(&mut self, added: io::Result<()>) {
-        if let (Err(error), Some(named)) = (added, &mut self.named) {
-            named.failure.get_or_insert(error.to_string());
+        if let Some(named) = &mut self.named {
+            named.failure.note(added);
         }
-    }
-
-    fn failure(&self) -> Option<String> {
-        let named = self.named.as_ref()?;
-        Some(format!(
-            "Failed to write the run file {}: {}. The results are complete, but not all of them are saved.",
-            named.path.display(),
-            named.failure.as_ref()?
-        ))
     }
 }
 
-impl Streamed {
-    fn add<T>(&mut self, add: impl FnOnce(&mut PartStream) -> io::Result<T>) -> Option<T> {
-        if self.failure.is_some() {
-            return None;
-        }
-        add(&mut self.stream).map_err(|error| self.failure = Some(error.to_string())).ok()
-    }
-
+impl Named {
+    /// Returns the error when it is asked for the first time.
     fn event(&mut self) -> Option<Event> {
-        let failure = self.failure.as_ref().filter(|_| !self.is_reported)?;
-        self.is_reported = true;
-        Some(Event::Failed(format!("Failed to write the records: {failure}.")))
+        let is_new = self.failure.is_new();
+        self.message().filter(|_| is_new).map(Event::Failed)
     }
 
-    /// Writes the last line of a part that is whole.
-    fn finish(mut self, report: &mut Report) -> Option<Event> {
-        let is_whole = self.add(|stream| stream.end(report)) == Some(true);
-        report.unsaved = !is_whole;
-        self.event()
+    fn message(&self) -> Option<String> {
+        let reason = self.failure.message.as_ref()?;
+        Some(format!(
+            "Failed to write the run file {}: {reason}. The results are complete, but not all of them are saved.",
+            self.path.display()
+        ))
     }
 }
 

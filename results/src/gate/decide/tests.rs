@@ -108,7 +108,7 @@ fn what_has_no_value_is_counted_apart() {
     let evaluations = [scored(1.0), error(), EvaluationReport::new("check"), not_run, other];
     let result = decided("check: mean >= 0.5", alone(evaluations));
     assert_eq!(mean(&result), (1, 1.0));
-    assert_eq!((result.errors, result.not_evaluated, result.not_run), (1, 1, 1));
+    assert_eq!((result.tally.errored, result.tally.not_evaluated, result.tally.not_run), (1, 1, 1));
     let text = result.to_string();
     assert!(text.contains("of 1 case, 1 not evaluated, 1 not run, 1 error; "), "{text}");
     // One case decides nothing, and no number of copies of it does.
@@ -252,13 +252,16 @@ fn sums_of_evaluators_need_no_gate() {
     let report = Report { conversations: conversations.into(), ..Report::default() };
     let sums = report.evaluators(0.95).unwrap();
     let [check, other] = &sums[..] else { panic!("{sums:?}") };
-    assert_eq!((&*check.name, check.cases, check.passed, check.failed), ("check", 2, 1, 1));
-    assert_eq!((check.errors, check.not_evaluated, check.gates.len()), (1, 0, 0));
+    assert_eq!(
+        (&*check.name, check.cases, check.tally.passed, check.tally.failed),
+        ("check", 2, 1, 1)
+    );
+    assert_eq!((check.tally.errored, check.tally.not_evaluated, check.gates.len()), (1, 0, 0));
     let rate = check.pass_rate.unwrap();
     assert_eq!((rate.mean, check.mean.unwrap().mean), (0.5, 0.5));
     assert_eq!(rate.interval, clopper_pearson(1, 2, 0.95).unwrap().interval);
     assert_eq!(check.mean.unwrap().interval, Interval { lower: 0.0, upper: 1.0 });
-    assert_eq!((&*other.name, other.cases, other.not_evaluated), ("other", 0, 1));
+    assert_eq!((&*other.name, other.cases, other.tally.not_evaluated), ("other", 0, 1));
     assert_eq!((other.mean, other.pass_rate), (None, None));
 }
 

@@ -17,7 +17,7 @@ use std::{path::Path, sync::Arc};
 
 use evaluator_json::{self as json, ParseOptions};
 
-use super::{RunFileError, Unusable};
+use super::{FileProblem, Unusable};
 use crate::{Collector, REPORT_MEMORY, Report, digest::ENCODING};
 
 /// Maximum size of a file, which is read into memory.
@@ -37,9 +37,8 @@ const BULKY: json::Paths = &[
 ///
 /// The file cannot be read, is of no known tool, or has results that cannot be used.
 pub(super) fn read(path: &Path) -> Result<Report, Unusable> {
-    let file = || path.to_owned();
     let bytes = json::read_file(path, LIMIT)?;
-    let other = |reason: String| RunFileError::OtherContent { file: file(), reason };
+    let other = |reason: String| FileProblem::OtherContent(reason).of(path);
     if bytes.starts_with(b"PK\x03\x04") {
         let reason = "it is an archive, such as a log of Inspect with the ending `.eval`, which `inspect log convert --to json` \
                       turns into JSON";
@@ -58,8 +57,7 @@ pub(super) fn read(path: &Path) -> Result<Report, Unusable> {
             "it has neither `evalId` and `results` (promptfoo) nor `eval` and `status` (Inspect)";
         return Err(other(reason.to_owned()).into());
     };
-    let unusable = |reason| RunFileError::OtherTool { file: file(), tool, reason };
-    let mut run = run.map_err(unusable)?;
+    let mut run = run.map_err(|reason| FileProblem::OtherTool(tool, reason).of(path))?;
     let mut collector = Collector::new(REPORT_MEMORY, run.conversations.len());
     for (number, conversation) in run.conversations.iter().enumerate() {
         collector.put(number, conversation)?;
