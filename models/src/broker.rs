@@ -193,7 +193,11 @@ impl Broker {
     pub fn ask(&self, call: &Call<'_>) -> Result<Answer, ModelError> {
         let endpoint = call.endpoint;
         let (provider, model) = (endpoint.provider(), endpoint.model());
-        self.answer(call).map_err(|error| error.of_model(provider, model))
+        self.answer(call).map_err(|error| {
+            // What a program wrote has no key of the configuration.
+            let is_forwarded = call.request.forwarded.is_some();
+            if is_forwarded { error } else { error.with_hint() }.of_model(provider, model)
+        })
     }
 
     /// Returns the answer if it is known without sending anything and without waiting: it is recorded, or it must not be asked

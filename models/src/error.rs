@@ -126,7 +126,7 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether a later attempt is pointless although the kind is transient, such as a limit per day.
     pub(crate) is_final: bool,
-    /// Words of the server that may name a parameter that it refuses.
+    /// What the server says about the request, if there was an answer.
     pub(crate) refusal: Option<Box<Refusal>>,
 }
 
@@ -156,7 +156,14 @@ impl ModelError {
 
     /// Returns the name of the parameter that the server refuses, one of those that were sent.
     pub(crate) fn refused_parameter(&self, sent: &Map<String, Value>) -> Option<String> {
-        self.refusal.as_ref()?.parameter(sent)
+        self.refusal.as_ref().filter(|_| self.kind == ErrorKind::InvalidRequest)?.parameter(sent)
+    }
+
+    /// Adds which key of the configuration to change, for a request that was made of one.
+    #[must_use]
+    pub(crate) fn with_hint(mut self) -> Self {
+        self.message += &self.refusal.as_ref().map(|refusal| refusal.hint()).unwrap_or_default();
+        self
     }
 
     pub(crate) fn retry(&self) -> Retry {

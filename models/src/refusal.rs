@@ -24,24 +24,40 @@ const PHRASES: [&str; 14] = [
     "only be set to",
 ];
 
-/// An error of a server that may refuse a parameter: the names in it, in order, without case and underscores.
+/// An error of a server that refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
+    /// Code and parameter that the server states apart from its message.
+    pub(crate) code: Option<String>,
+    pub(crate) param: Option<String>,
+    /// Names in an error that may refuse a parameter, in order, without case and underscores.
     names: Vec<String>,
     /// Whether two parameters exclude each other, so that one of them may stay.
     is_either: bool,
 }
 
 impl Refusal {
-    /// Reads an error; `None` if it refuses nothing. `param` is the parameter that the server names apart from its message.
-    pub(crate) fn read(param: Option<&str>, message: &str) -> Option<Self> {
+    /// Reads an error.
+    pub(crate) fn read(code: Option<String>, param: Option<String>, message: &str) -> Self {
         let text = message.to_lowercase();
         let is_refusal = PHRASES.iter().any(|phrase| text.contains(phrase));
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        let words = param.into_iter().chain([message]);
+        let words = param.as_deref().into_iter().chain([message]).filter(|_| is_refusal);
         let words = words.flat_map(|text| text.split(move |c| !is_name(c)));
         let names = words.map(plain).filter(|name| !name.is_empty()).collect();
-        is_refusal.then(|| Self { names, is_either: text.contains("cannot both") })
+        Self { code, param, names, is_either: text.contains("cannot both") }
+    }
+
+    /// Returns which key of the configuration to remove or rename, for a request that was made of one.
+    pub(crate) fn hint(&self) -> String {
+        let is_refused =
+            matches!(self.code.as_deref(), Some("unsupported_value" | "unsupported_parameter"));
+        match self.param.as_deref().filter(|_| is_refused) {
+            Some("max_tokens") => "; set `params.max_tokens_key: max_completion_tokens`".to_owned(),
+            Some("max_completion_tokens") => "; set `params.max_tokens_key: max_tokens`".to_owned(),
+            Some(name) => format!("; remove `params.{name}`, or set `drop_params: true`"),
+            None => String::new(),
+        }
     }
 
     /// Returns the first of the parameters that were sent that the error names; of two that exclude each other the second.
@@ -76,7 +92,7 @@ mod tests {
             "top_p",
         ];
         let sent = names.into_iter().map(|name| (name.to_owned(), Value::from(1))).collect();
-        Refusal::read(param, message)?.parameter(&sent)
+        Refusal::read(None, param.map(str::to_owned), message).parameter(&sent)
     }
 
     #[test]
@@ -161,7 +177,7 @@ mod tests {
     #[test]
     fn spelling_of_a_name_does_not_matter() {
         let sent = Map::from_iter([("topP".to_owned(), Value::from(1))]);
-        let refusal = Refusal::read(None, r#"Unknown name "top_p": Cannot find field."#).unwrap();
+        let refusal = Refusal::read(None, None, r#"Unknown name "top_p": Cannot find field."#);
         assert_eq!(refusal.parameter(&sent).as_deref(), Some("topP"));
     }
 }

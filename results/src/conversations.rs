@@ -115,6 +115,48 @@ struct Entry {
     store: u32,
 }
 
+impl Inner {
+    /// Copies the lines of the conversations to one temporary file, in their order, if they take turns in more files than are
+    /// read at the same time: without it, a file is opened for nearly every line.
+    ///
+    /// # Errors
+    ///
+    /// A line cannot be read or written. Nothing has changed then.
+    fn copy_in_order(&mut self) -> io::Result<()> {
+        let Self { stores, entries, .. } = self;
+        let turns = entries.chunk_by(|one, other| one.store == other.store).count();
+        if stores.len() <= READERS || turns <= stores.len() {
+            return Ok(());
+        }
+        let (store, mut end) = (number(stores.len())?, 0);
+        let copy = |entry: &Entry| {
+            let start = end;
+            end += u64::from(entry.length);
+            Entry { start, store, ..*entry }
+        };
+        let copies: Vec<Entry> = entries.iter().map(copy).collect();
+        let mut ordered = Store::with_length(end)?;
+        let mut numbers: Vec<u32> = (0..number(entries.len())?).collect();
+        let of = |number: &u32| entries[*number as usize];
+        numbers.sort_unstable_by_key(|number| (of(number).store, of(number).start));
+        for numbers in numbers.chunk_by(|one, other| of(one).store == of(other).store) {
+            let mut reader = Reader::new(&stores[of(&numbers[0]).store as usize]);
+            for number in numbers {
+                let Entry { start, length, .. } = of(number);
+                let line = reader.line(Span { start, length: length.into() })?;
+                ordered.put(copies[*number as usize].start, line)?;
+            }
+        }
+        stores.push(ordered);
+        *entries = copies;
+        Ok(())
+    }
+}
+
+fn number(count: usize) -> io::Result<u32> {
+    u32::try_from(count).map_err(io::Error::other)
+}
+
 /// Entry of a conversation that was not handed in.
 const MISSING: Entry = Entry { start: 0, length: 0, store: 0 };
 
@@ -180,6 +222,8 @@ impl Collector {
     /// The conversations. Those that were not added cannot be read.
     pub fn finish(mut self) -> Conversations {
         self.inner.stores.iter_mut().for_each(Store::close);
+        // If it fails, because the disk is full, the lines are read where they are.
+        let _ = self.inner.copy_in_order();
         self.inner.performance = self.inner.totals.finish();
         let ValuesInOrder { values, gave_up, .. } = self.values;
         if !gave_up && values.conversations() == self.inner.entries.len() as u64 {
@@ -334,8 +378,7 @@ impl Collector {
 
     fn entry(&self, line: Span) -> io::Result<Entry> {
         let length = u32::try_from(line.length).map_err(io::Error::other)?;
-        let store = u32::try_from(self.inner.stores.len() - 1).map_err(io::Error::other)?;
-        Ok(Entry { start: line.start, length, store })
+        Ok(Entry { start: line.start, length, store: number(self.inner.stores.len() - 1)? })
     }
 
     pub(super) fn partial(&self) -> Option<Partial> {

@@ -42,8 +42,8 @@ impl Digest {
     }
 
     /// Returns its first bytes as a number.
-    pub(crate) fn number(&self) -> u128 {
-        self.0.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes))
+    pub(crate) fn number(&self) -> u64 {
+        self.0.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
     }
 }
 

@@ -88,16 +88,18 @@ impl EvaluatorSums {
     ) -> Vec<Self> {
         let sums = values.by_evaluator().iter().map(|evaluator| {
             let counts = evaluator.counts;
-            // The only input without a result is an empty one.
-            let estimated = |measure| {
-                estimate(measure, &values.sample(evaluator, measure, false), confidence).ok()
-            };
             let own = gates.iter().filter(|gate| gate.evaluator == evaluator.name);
-            let sample = values.sample(evaluator, Measure::Mean, false);
-            let clustered = sample
-                .clusters
-                .and_then(|clusters| mean_clustered(&sample.values, &clusters, confidence).ok());
-            let pass_rate = estimated(Measure::PassRate);
+            let sample = |measure| values.sample(evaluator, measure, false);
+            // The only input without a result is an empty one.
+            let (mean, clustered) = {
+                let sample = sample(Measure::Mean);
+                let clusters = sample.clusters.as_deref();
+                let clustered =
+                    clusters.and_then(|it| mean_clustered(&sample.values, it, confidence).ok());
+                (estimate(Measure::Mean, &sample, confidence).ok(), clustered)
+            };
+            let pass_rate =
+                estimate(Measure::PassRate, &sample(Measure::PassRate), confidence).ok();
             let certified = certified(&evaluator.name);
             let corrected = pass_rate.and_then(|rate| corrected(rate, &certified, confidence));
             Self {
@@ -109,7 +111,7 @@ impl EvaluatorSums {
                 not_evaluated: counts.not_evaluated,
                 errors: counts.errors,
                 not_run: counts.not_run,
-                mean: estimated(Measure::Mean),
+                mean,
                 pass_rate,
                 uncorrected: corrected.as_ref().and_then(|it| it.clone().err()),
                 corrected_pass_rate: corrected.and_then(Result::ok),

@@ -66,18 +66,18 @@ pub fn bounded_mean(
 }
 
 /// A sample of bounded values whose interval is asked for at several sizes.
-pub(crate) struct BoundedSample {
-    units: Units,
+pub(crate) struct BoundedSample<'v> {
+    units: Units<'v>,
     n: usize,
     mean: f64,
     range: RangeInclusive<f64>,
     confidence: f64,
 }
 
-impl BoundedSample {
+impl<'v> BoundedSample<'v> {
     /// Checks the arguments of [`bounded_mean`].
     pub(crate) fn new(
-        values: &[f64],
+        values: &'v [f64],
         clusters: Option<&[Option<&str>]>,
         range: RangeInclusive<f64>,
         confidence: f64,
@@ -112,22 +112,21 @@ impl BoundedSample {
 /// Returns the interval of at least two units that were seen `times` times, with `added` units at the worst end and the
 /// quantile `t` of Student's distribution.
 fn bounded_interval(
-    units: &Units,
+    units: &Units<'_>,
     times: f64,
     range: &RangeInclusive<f64>,
     added: f64,
     t: f64,
 ) -> Interval {
-    let Units { sums, sizes } = units;
-    let values = sum(sizes.iter().copied());
-    let size = values / sizes.len() as f64;
+    let values = sum(units.iter().map(|(_, size)| size));
+    let size = values / units.len() as f64;
     let total = values * times + added * size;
-    let all = sum(sums.iter().copied()) * times;
+    let all = sum(units.iter().map(|(sum, _)| sum)) * times;
     let count = units.len() as f64 * times + added;
     // Middle and half width with the added units at this end.
     let side = |end: f64| {
         let middle = (all + added * end * size) / total;
-        let squares = sums.iter().zip(sizes).map(|(sum, size)| square(sum - middle * size));
+        let squares = units.iter().map(|(sum, size)| square(sum - middle * size));
         let squares = times * sum(squares) + added * square(size * (end - middle));
         (middle, t * (squares * count / (count - 1.0)).sqrt() / total)
     };

@@ -160,7 +160,7 @@ pub(crate) fn require_limit(limit: f64) -> Result<(), Refusal> {
     require(limit > 0.0 && limit < 1.0, Refusal::Range)
 }
 
-fn decide_mean(sample: &BoundedSample, limit: f64) -> Decision {
+fn decide_mean(sample: &BoundedSample<'_>, limit: f64) -> Decision {
     let estimate = sample.estimate();
     decide(estimate, limit, |times| sample.interval(times))
 }

@@ -1,30 +1,40 @@
 //! Units: what is independent of each other in a sample, a case or a cluster of cases.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap, iter};
 
 use crate::{
     refusal::{Refusal, require},
     sum::sum,
 };
 
-/// Sum and number of the values of each unit, in the order in which units first occur.
+/// Sum and number of the values of each unit, in the order in which units first occur. There may be millions.
 #[derive(Clone, Debug)]
-pub(crate) struct Units {
-    pub(crate) sums: Vec<f64>,
+pub(crate) struct Units<'v> {
+    pub(crate) sums: Cow<'v, [f64]>,
+    /// Empty if each unit is one value.
     pub(crate) sizes: Vec<f64>,
 }
 
-impl Units {
+impl<'v> Units<'v> {
     /// Groups values by cluster. Without clusters, each value is a unit.
-    pub(crate) fn new(values: &[f64], clusters: Option<&[Option<&str>]>) -> Result<Self, Refusal> {
+    pub(crate) fn new(
+        values: &'v [f64],
+        clusters: Option<&[Option<&str>]>,
+    ) -> Result<Self, Refusal> {
         let Some(clusters) = clusters else {
-            return Ok(Self { sums: values.to_vec(), sizes: vec![1.0; values.len()] });
+            return Ok(Self { sums: values.into(), sizes: Vec::new() });
         };
         let groups = groups(values, clusters)?;
         Ok(Self {
             sums: groups.iter().map(|values| sum(values.iter().copied())).collect(),
             sizes: groups.iter().map(|values| values.len() as f64).collect(),
         })
+    }
+
+    /// Sum and number of the values of each unit.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (f64, f64)> {
+        let sizes = self.sizes.iter().copied().chain(iter::repeat(1.0));
+        self.sums.iter().copied().zip(sizes)
     }
 
     /// Number of units.

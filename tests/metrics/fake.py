@@ -99,7 +99,21 @@ def embeddings(body):
     return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 5, "total_tokens": 5}}
 
 
-ANSWERS = {"/v1/chat/completions": reply, "/v1/embeddings": embeddings}
+def response(body):
+    """Returns a response."""
+    text = {"type": "output_text", "text": "yes", "annotations": []}
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    common = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": body["model"]}
+    return {**common, "output": [message], "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": usage}
+
+
+ANSWERS = {"/v1/chat/completions": reply, "/v1/embeddings": embeddings, "/v1/responses": response}
+
+#: What is said to a request with this temperature.
+REFUSED = {"temperature": 2}
+REFUSAL = {"message": "Unsupported value: 'temperature' does not support 2 with this model.", "type": "invalid_request_error"}
+REFUSAL |= {"param": "temperature", "code": "unsupported_value"}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -111,9 +125,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         unknown = {"error": {"message": "%s is not known here" % self.path}}
         answer = ANSWERS[self.path](body) if self.path in ANSWERS else unknown
+        is_refused = REFUSED.items() <= body.items()
+        answer = {"error": REFUSAL} if is_refused else answer
         is_streamed = bool(body.get("stream")) and "choices" in answer
         answer = (streamed(answer) if is_streamed else json.dumps(answer)).encode()
-        self.send_response(200 if self.path in ANSWERS else 404)
+        self.send_response(400 if is_refused else 200 if self.path in ANSWERS else 404)
         self.send_header("Content-Type", "text/event-stream" if is_streamed else "application/json")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()

@@ -72,8 +72,10 @@ impl Cache {
 
     /// Returns the resolved directory; creates it and makes it private.
     fn root(&self) -> Result<PathBuf, SourceError> {
-        let missing = "cannot cache evaluators: there is no home directory; set HOME";
-        let root = self.root.as_deref().ok_or_else(|| SourceError::Failed(missing.to_owned()))?;
+        let root = self.root.as_deref().ok_or_else(|| SourceError::Disk {
+            action: "cache evaluators".to_owned(),
+            reason: "there is no home directory; set HOME".to_owned(),
+        })?;
         disk::make_private(root)?;
         root.canonicalize().map_err(|error| SourceError::disk("open", root, &error))
     }
@@ -216,10 +218,8 @@ impl Held {
         let cached = read(&self.directory, &self.reference)?;
         drop(lock);
         let cached = cached.filter(|cached| cached.hash == wanted).ok_or_else(|| {
-            let reference = &self.reference;
-            let text =
-                format!("cannot keep {reference}: the files changed while they were written");
-            SourceError::Failed(text)
+            let reason = "the files changed while they were written".to_owned();
+            SourceError::Disk { action: format!("keep {}", self.reference), reason }
         })?;
         self.record(Known { hash: wanted, origin: Some(origin) })?;
         Ok(cached)
@@ -411,13 +411,13 @@ mod tests {
         fs::create_dir_all(directory.path("c/s")).unwrap();
         std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("c/s/e")).unwrap();
         let mut held = Cache::at(directory.path("c")).hold("s", &reference("e/a.py")).unwrap();
-        assert!(matches!(held.read(), Err(SourceError::Failed(_))));
+        assert!(matches!(held.read(), Err(SourceError::Unsafe { .. })));
         let files = fetched("e", false, &[("a.py", "1")]);
         assert!(held.install(&files, String::new()).is_err());
         assert_eq!(fs::read(directory.path("elsewhere/a.py")).unwrap(), b"");
         std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("c/t")).unwrap();
         let error = Cache::at(directory.path("c")).hold("t", &reference("a.py")).unwrap_err();
-        assert!(matches!(error, SourceError::Failed(_)), "{error}");
+        assert!(matches!(error, SourceError::Unsafe { .. }), "{error}");
     }
 
     #[test]

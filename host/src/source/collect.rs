@@ -59,7 +59,7 @@ pub(super) fn collect(
     });
     if !paths.iter().any(|path| join(&directory, path) == reference.as_str()) {
         let place = format!("{reference} in the source");
-        return Err(SourceError::not_found("file", place));
+        return Err(SourceError::NotFound { what: "file".to_owned(), place });
     }
     let mut budget = Budget::new(&directory);
     let mut read = |path: String| {
@@ -69,7 +69,7 @@ pub(super) fn collect(
         let whole = join(&directory, &path);
         if !is_file_path(&path) {
             let reason = format!("`{whole}` has a name that no file of an evaluator may have");
-            return Err(SourceError::Failed(reason));
+            return Err(SourceError::Unsafe { reason });
         }
         let bytes = tree.read(&whole, budget.most())?;
         budget.take(bytes.len())?;
@@ -109,7 +109,7 @@ fn package(
         let reason = format!(
             "the package of {reference} is the whole source; a package must be in a directory of its own"
         );
-        return Err(SourceError::Failed(reason));
+        return Err(SourceError::Unsafe { reason });
     }
     Ok(package)
 }
@@ -120,10 +120,8 @@ fn verify(path: &str, bytes: &[u8], listed: Option<&IndexedFile>) -> Result<(), 
     if found == listed.sha256 {
         return Ok(());
     }
-    let expected = &listed.sha256;
-    Err(SourceError::Failed(format!(
-        "{path} is not the file its index describes: sha256 {found} instead of {expected}"
-    )))
+    let (what, expected) = (path.to_owned(), listed.sha256.clone());
+    Err(SourceError::NotAsIndexed { what, found, expected })
 }
 
 /// Remaining limits while an evaluator is read.
@@ -147,7 +145,7 @@ impl<'a> Budget<'a> {
     /// Counts a file, or fails if it exceeds a limit.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), SourceError> {
         let bytes = bytes as u64;
-        let too_large = |limit: String| SourceError::too_large(self.what, limit);
+        let too_large = |limit: String| SourceError::TooLarge { what: self.what.to_owned(), limit };
         if bytes > MAX_FILE_BYTES {
             return Err(too_large(format!("{MAX_FILE_BYTES} bytes a file")));
         }
@@ -172,7 +170,8 @@ mod tests {
 
     impl Tree for Memory {
         fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, SourceError> {
-            let missing = || SourceError::not_found("file", path);
+            let missing =
+                || SourceError::NotFound { what: "file".to_owned(), place: path.to_owned() };
             self.0.get(path).map(|text| text.as_bytes().to_owned()).ok_or_else(missing)
         }
         fn package(&self, _: &Reference) -> Result<Option<Package>, SourceError> {

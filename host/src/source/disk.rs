@@ -71,8 +71,12 @@ pub(super) fn refuse_links(root: &Path, below: &str) -> Result<(), SourceError> 
 }
 
 pub(super) fn linked(path: &Path) -> SourceError {
-    let path = path.display();
-    SourceError::Failed(format!("{path} is a symbolic link, which is not followed here; remove it"))
+    SourceError::Unsafe {
+        reason: format!(
+            "{} is a symbolic link, which is not followed here; remove it",
+            path.display()
+        ),
+    }
 }
 
 /// Reads a regular file of at most `most` bytes; `None` if it does not exist.
@@ -82,7 +86,8 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceErro
         None => return Ok(None),
         Some(kind) if kind.is_symlink() => return Err(linked(path)),
         Some(kind) if !kind.is_file() => {
-            return Err(SourceError::Failed(format!("{} is not a file", path.display())));
+            let reason = format!("{} is not a file", path.display());
+            return Err(SourceError::Unsafe { reason });
         }
         Some(_) => {}
     }
@@ -90,7 +95,8 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceErro
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Err(SourceError::too_large(path.display(), format!("{most} bytes")))
+            let what = path.display().to_string();
+            Err(SourceError::TooLarge { what, limit: format!("{most} bytes") })
         }
         Err(error) => Err(failed(error)),
     }
@@ -194,12 +200,12 @@ mod tests {
         directory.file("elsewhere/x.py", "x");
         std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("link")).unwrap();
         let root = directory.path("");
-        assert!(matches!(private_directory(&root, "link/b"), Err(SourceError::Failed(_))));
-        assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Failed(_))));
+        assert!(matches!(private_directory(&root, "link/b"), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Unsafe { .. })));
         std::os::unix::fs::symlink(directory.path("elsewhere/x.py"), directory.path("x.py"))
             .unwrap();
-        assert!(matches!(read(&directory.path("x.py"), 9), Err(SourceError::Failed(_))));
-        assert!(matches!(write(&directory.path("x.py"), b"y"), Err(SourceError::Failed(_))));
+        assert!(matches!(read(&directory.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(write(&directory.path("x.py"), b"y"), Err(SourceError::Unsafe { .. })));
         assert_eq!(fs::read(directory.path("elsewhere/x.py")).unwrap(), b"x");
         assert!(!directory.path("elsewhere/b").exists());
     }
@@ -211,7 +217,7 @@ mod tests {
         write(&path, b"1").unwrap();
         write(&path, b"2").unwrap();
         assert_eq!(read(&path, 1).unwrap(), Some(b"2".to_vec()));
-        assert!(matches!(read(&path, 0), Err(SourceError::Failed(_))));
+        assert!(matches!(read(&path, 0), Err(SourceError::TooLarge { .. })));
         let file = |path: &str| SourceFile { path: path.to_owned(), bytes: path.into() };
         write_directory(&directory.path("p"), &[file("old")]).unwrap();
         write_directory(&directory.path("p"), &[file("src/new")]).unwrap();

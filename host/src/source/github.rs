@@ -189,12 +189,11 @@ impl Tree for Repository<'_> {
         let path = format!("repos/{}/git/trees/{branch}?recursive=1", self.place.repo);
         let bytes = self.source.client()?.get(&api, &path, MAX_LIST_BYTES)?;
         let place = api.join(&path);
-        let list: List = serde_json::from_slice(&bytes).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            SourceError::Failed(format!(
-                "{place}:{line}:{column}: this is not the list of the files of a repository"
-            ))
-        })?;
+        let list: List =
+            serde_json::from_slice(&bytes).map_err(|error| SourceError::Malformed {
+                place: format!("{place}:{}:{}", error.line(), error.column()),
+                reason: "this is not the list of the files of a repository".to_owned(),
+            })?;
         list.package(reference, &place)
     }
 }
@@ -222,8 +221,9 @@ impl List {
         let is_file =
             |path: &str| self.tree.iter().any(|item| item.kind == "blob" && item.path == path);
         let manifest = |directory: &&str| is_file(&join(directory, CARGO_MANIFEST));
+        let too_large = |limit: String| SourceError::TooLarge { what: place.to_owned(), limit };
         if self.truncated {
-            return Err(SourceError::too_large(place, "the API lists only a part of it"));
+            return Err(too_large("the API lists only a part of it".to_owned()));
         }
         let Some(directory) = reference.directories().chain([""]).find(manifest) else {
             return Ok(None);
@@ -236,18 +236,20 @@ impl List {
                 continue;
             }
             if item.kind != "blob" || item.mode == "120000" {
-                let text = format!("`{}` in the repository is not a file but a link", item.path);
-                return Err(SourceError::Failed(text));
+                return Err(SourceError::Unsafe {
+                    reason: format!("`{}` in the repository is not a file but a link", item.path),
+                });
             }
             if item.size > MAX_FILE_BYTES {
-                let limit = format!("`{}` has more than {MAX_FILE_BYTES} bytes", item.path);
-                return Err(SourceError::too_large(place, limit));
+                return Err(too_large(format!(
+                    "`{}` has more than {MAX_FILE_BYTES} bytes",
+                    item.path
+                )));
             }
             files.push(path.to_owned());
         }
         if files.len() > MAX_FILES {
-            let limit = format!("{directory} has more than {MAX_FILES} files");
-            return Err(SourceError::too_large(place, limit));
+            return Err(too_large(format!("{directory} has more than {MAX_FILES} files")));
         }
         files.sort();
         Ok(Some(Package { directory: directory.to_owned(), files }))
@@ -318,14 +320,14 @@ mod tests {
             Some(Package { directory: "e/a".to_owned(), files })
         );
         assert_eq!(package(&list, "e/lone.rs").unwrap(), None);
-        assert!(matches!(package(&list, "e/linked/src/main.rs"), Err(SourceError::Failed(_))));
-        assert!(matches!(package(&list, "e/big/src/main.rs"), Err(SourceError::Failed(_))));
+        assert!(matches!(package(&list, "e/linked/src/main.rs"), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(package(&list, "e/big/src/main.rs"), Err(SourceError::TooLarge { .. })));
     }
 
     #[test]
     fn half_a_list_is_no_list() {
         let list = list(r#"{"truncated": true, "tree": []}"#);
-        assert!(matches!(package(&list, "a.rs"), Err(SourceError::Failed(_))));
+        assert!(matches!(package(&list, "a.rs"), Err(SourceError::TooLarge { .. })));
     }
 
     #[test]

@@ -180,21 +180,22 @@ impl Client {
     }
 
     fn explain(&self, url: &str, most: u64, error: &ureq::Error) -> SourceError {
-        let reason = match error {
-            ureq::Error::Timeout(_) => {
-                let limit = self.limit.as_secs();
-                return SourceError::Failed(format!("no answer from {url} within {limit} s"));
-            }
+        let url = url.to_owned();
+        match error {
+            ureq::Error::Timeout(_) => SourceError::TimedOut { url, limit: self.limit },
             ureq::Error::BodyExceedsLimit(_) => {
-                return SourceError::too_large(url, format!("{most} bytes"));
+                SourceError::TooLarge { what: url, limit: format!("{most} bytes") }
             }
-            ureq::Error::HostNotFound => "the host is not known".to_owned(),
-            ureq::Error::Rustls(error) => insecure(error),
+            ureq::Error::HostNotFound => {
+                SourceError::Unreachable { url, reason: "the host is not known".to_owned() }
+            }
+            ureq::Error::Rustls(error) => insecure(url, error),
             // TLS error while reading.
-            ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => insecure(error),
-            error => error.to_string(),
-        };
-        SourceError::Failed(format!("cannot fetch {url}: {reason}"))
+            ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                insecure(url, error)
+            }
+            error => SourceError::Unreachable { url, reason: error.to_string() },
+        }
     }
 
     fn refusal<B>(&self, url: &str, response: &Response<B>) -> SourceError {
@@ -204,7 +205,7 @@ impl Client {
         let limited =
             header("x-ratelimit-remaining") == Some("0") || header("retry-after").is_some();
         let hint = match status {
-            404 => return SourceError::not_found("file", url),
+            404 => return SourceError::NotFound { what: "file".to_owned(), place: url.to_owned() },
             300..=399 => "redirects are not followed; configure the final address".to_owned(),
             401 | 403 | 429 if limited || status == 429 => match &self.token {
                 None => "too many requests; set AGENTEVALS_GITHUB_TOKEN or GITHUB_TOKEN, or wait"
@@ -218,14 +219,15 @@ impl Client {
             500..=599 => "the server failed; try again later".to_owned(),
             _ => "unexpected status".to_owned(),
         };
-        SourceError::Failed(format!("{url} answers {status}: {hint}"))
+        SourceError::Refused { url: url.to_owned(), status, hint }
     }
 }
 
-fn insecure(error: &dyn std::error::Error) -> String {
-    format!(
+fn insecure(url: String, error: &dyn std::error::Error) -> SourceError {
+    let reason = format!(
         "no secure connection: {error} (certificates to trust can be named in {CERTIFICATES_VARIABLE})"
-    )
+    );
+    SourceError::Unreachable { url, reason }
 }
 
 fn time_limit(environment: &Environment) -> Result<Duration, SourceError> {

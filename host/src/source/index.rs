@@ -164,9 +164,9 @@ fn read<T>(
     place: &str,
     read: impl FnOnce(Field<'_>) -> Option<T>,
 ) -> Result<T, SourceError> {
+    let malformed = |place: String, reason| SourceError::Malformed { place, reason };
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let byte = error.valid_up_to();
-        SourceError::Failed(format!("{place}: it is not UTF-8 (byte {byte})"))
+        malformed(place.to_owned(), format!("it is not UTF-8 (byte {})", error.valid_up_to()))
     })?;
     let empty = evaluator_document::Node::from(&crate::json::Value::Null);
     let parsed = evaluator_document::parse(text, Path::new(place), |root, problems| {
@@ -176,7 +176,7 @@ fn read<T>(
         let first = error.problems.swap_remove(0);
         let at = first.place.filter(|_| !text.is_empty());
         let at = at.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
-        SourceError::Failed(format!("{place}{at}: {}", first.message))
+        malformed(format!("{place}{at}"), first.message)
     })
 }
 

@@ -136,7 +136,7 @@ impl File {
 }
 
 fn not_there(path: &Path) -> SourceError {
-    SourceError::not_found("index", path.display())
+    SourceError::NotFound { what: "index".to_owned(), place: path.display().to_string() }
 }
 
 impl EvaluatorSource for File {
@@ -179,8 +179,11 @@ pub(super) struct DirectoryTree {
 impl DirectoryTree {
     /// Resolves links in `root`; links below it are refused.
     pub(super) fn new(root: &Path) -> Result<Self, SourceError> {
-        let missing = |_| SourceError::not_found("directory", root.display());
-        Ok(Self { root: root.canonicalize().map_err(missing)? })
+        let root = root.canonicalize().map_err(|_| SourceError::NotFound {
+            what: "directory".to_owned(),
+            place: root.display().to_string(),
+        })?;
+        Ok(Self { root })
     }
 }
 
@@ -188,7 +191,10 @@ impl Tree for DirectoryTree {
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SourceError> {
         disk::refuse_links(&self.root, path)?;
         let path = self.root.join(path);
-        disk::read(&path, most)?.ok_or_else(|| SourceError::not_found("file", path.display()))
+        disk::read(&path, most)?.ok_or_else(|| SourceError::NotFound {
+            what: "file".to_owned(),
+            place: path.display().to_string(),
+        })
     }
 
     fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError> {
@@ -234,7 +240,7 @@ fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), S
         let path = entry.path();
         let Some(name) = name.to_str() else {
             let reason = format!("the name of {} is not UTF-8", path.display());
-            return Err(SourceError::Failed(reason));
+            return Err(SourceError::Unsafe { reason });
         };
         if kind.is_symlink() {
             return Err(disk::linked(&path));
@@ -249,10 +255,11 @@ fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), S
             found.push(below);
         } else {
             let reason = format!("{} is not a file", path.display());
-            return Err(SourceError::Failed(reason));
+            return Err(SourceError::Unsafe { reason });
         }
         if found.len() > MAX_FILES {
-            return Err(SourceError::too_large(directory.display(), format!("{MAX_FILES} files")));
+            let what = directory.display().to_string();
+            return Err(SourceError::TooLarge { what, limit: format!("{MAX_FILES} files") });
         }
     }
     Ok(())
@@ -326,7 +333,7 @@ mod tests {
         std::os::unix::fs::symlink(directory.path("secret.py"), directory.path("s/a/x.py"))
             .unwrap();
         let tree = DirectoryTree::new(&directory.path("s")).unwrap();
-        assert!(matches!(tree.read("a/x.py", 9), Err(SourceError::Failed(_))));
+        assert!(matches!(tree.read("a/x.py", 9), Err(SourceError::Unsafe { .. })));
         assert!(tree.package(&Reference::parse("a/main.rs").unwrap()).is_err());
     }
 }

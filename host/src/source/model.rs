@@ -1,6 +1,6 @@
 //! The [`EvaluatorSource`] trait, the types of its methods, and the registry of sources.
 
-use std::{fmt, io, path::Path};
+use std::{fmt, io, path::Path, time::Duration};
 
 use sha2::{Digest, Sha256};
 
@@ -173,6 +173,14 @@ pub(super) fn is_sha256(text: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
+    /// No source of that name is registered. The wording is that of agentevals.
+    #[error("Unknown evaluator source '{name}'. Available: [{}]", .available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names registered, in alphabetical order.
+        available: Vec<String>,
+    },
     /// The location of the source is not configured.
     #[error("the source `{name}` is not set up: {hint}")]
     NotSetUp {
@@ -197,9 +205,78 @@ pub enum SourceError {
         /// Address or path.
         place: String,
     },
-    /// Any other failure: of a server, of the file system, or of content that must not be used.
-    #[error("{0}")]
-    Failed(String),
+    /// The server refused the request.
+    #[error("{url} answers {status}: {hint}")]
+    Refused {
+        /// Address.
+        url: String,
+        /// Status code.
+        status: u16,
+        /// Possible remedy.
+        hint: String,
+    },
+    /// The server did not answer in time.
+    #[error("no answer from {url} within {} s", .limit.as_secs())]
+    TimedOut {
+        /// Address.
+        url: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The server cannot be reached, or stopped in the middle of an answer.
+    #[error("cannot fetch {url}: {reason}")]
+    Unreachable {
+        /// Address.
+        url: String,
+        /// Reason.
+        reason: String,
+    },
+    /// Larger than the limits for fetched files.
+    #[error("{what} exceeds the limit for fetched files: {limit}")]
+    TooLarge {
+        /// Address or path.
+        what: String,
+        /// The limit.
+        limit: String,
+    },
+    /// A manifest, an index or the list of a repository is invalid.
+    #[error("{place}: {reason}")]
+    Malformed {
+        /// File or address, with line and column where they are known.
+        place: String,
+        /// Problem.
+        reason: String,
+    },
+    /// A fetched file differs from its hash in the index.
+    #[error("{what} is not the file its index describes: sha256 {found} instead of {expected}")]
+    NotAsIndexed {
+        /// Path in the source.
+        what: String,
+        /// Hexadecimal.
+        found: String,
+        /// Hexadecimal.
+        expected: String,
+    },
+    /// A file that must not be used, such as a symbolic link.
+    #[error("{reason}")]
+    Unsafe {
+        /// Names the path.
+        reason: String,
+    },
+    /// Error of the file system.
+    #[error("cannot {action}: {reason}")]
+    Disk {
+        /// Failed action, with the path.
+        action: String,
+        /// Reason.
+        reason: String,
+    },
+    /// The content differs from its pin.
+    #[error("{reason}")]
+    Pinned {
+        /// Pin, content that was found, and remedy.
+        reason: String,
+    },
     /// The run was cancelled.
     #[error("fetching was cancelled")]
     Cancelled,
@@ -207,15 +284,7 @@ pub enum SourceError {
 
 impl SourceError {
     pub(super) fn disk(action: &str, path: &Path, error: &io::Error) -> Self {
-        Self::Failed(format!("cannot {action} {}: {error}", path.display()))
-    }
-
-    pub(super) fn too_large(what: impl fmt::Display, limit: impl fmt::Display) -> Self {
-        Self::Failed(format!("{what} exceeds the limit for fetched files: {limit}"))
-    }
-
-    pub(super) fn not_found(what: &str, place: impl fmt::Display) -> Self {
-        Self::NotFound { what: what.to_owned(), place: place.to_string() }
+        Self::Disk { action: format!("{action} {}", path.display()), reason: error.to_string() }
     }
 
     pub(super) fn is_not_found(&self) -> bool {

@@ -56,8 +56,9 @@ impl Pins {
     ///
     /// [`SourceError`] with the position of the problem.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
-        let unreadable = |reason: String| {
-            SourceError::Failed(format!("cannot read {}: {reason}", file.display()))
+        let unreadable = |reason: String| SourceError::Disk {
+            action: format!("read {}", file.display()),
+            reason,
         };
         match file.metadata() {
             // Reading a pipe could block.
@@ -89,7 +90,7 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// [`SourceError::Failed`].
+    /// [`SourceError::Disk`].
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
         disk::write_shared(file, self.to_text().as_bytes())
     }
@@ -148,7 +149,7 @@ impl Parser<'_> {
                 let reason = format!(
                     "{file} has the unknown version {version}; this program knows version {VERSION}"
                 );
-                return Err(SourceError::Failed(reason));
+                return Err(SourceError::Pinned { reason });
             }
             None => return Err(self.error(None, "the key `version` is missing")),
         }
@@ -212,8 +213,10 @@ impl Parser<'_> {
     fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> SourceError {
         let span = span.unwrap_or_default();
         let place = Place::new(self.text, Span { start: span.start, end: span.end });
-        let (file, Place { line, column, .. }) = (self.file.display(), place);
-        SourceError::Failed(format!("{file}:{line}:{column}: {reason}"))
+        SourceError::Malformed {
+            place: format!("{}:{}:{}", self.file.display(), place.line, place.column),
+            reason: reason.to_owned(),
+        }
     }
 }
 

@@ -76,14 +76,14 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// [`SourceError::Failed`] with the names that are known.
+    /// [`SourceError::Unknown`] with the names that are known.
     pub fn get(&self, name: &str) -> Result<Arc<dyn EvaluatorSource>, SourceError> {
         // A name becomes a directory of the cache.
         self.by_name.get(name).filter(|_| is_plain(name)).map(Arc::clone).ok_or_else(|| {
-            // The wording is that of agentevals.
-            let known: Vec<_> = self.names().map(|name| format!("'{name}'")).collect();
-            let known = known.join(", ");
-            SourceError::Failed(format!("Unknown evaluator source '{name}'. Available: [{known}]"))
+            SourceError::Unknown {
+                name: name.to_owned(),
+                available: self.names().map(str::to_owned).collect(),
+            }
         })
     }
 }
@@ -123,8 +123,10 @@ impl EvaluatorSource for Builtin {
     }
 
     fn fetch(&self, reference: &Reference, _: &Cancellation) -> Result<Fetched, SourceError> {
-        let place = "the source `builtin`, whose metrics are named with `type: builtin`";
-        Err(SourceError::not_found(&format!("file `{reference}`"), place))
+        Err(SourceError::NotFound {
+            what: format!("file `{reference}`"),
+            place: "the source `builtin`, whose metrics are named with `type: builtin`".to_owned(),
+        })
     }
 }
 

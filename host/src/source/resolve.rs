@@ -164,10 +164,13 @@ impl<'a> Evaluator<'a> {
 
     fn resolve(&self, pin: Option<&Pin>, say: Say<'_>) -> Result<Found, SourceError> {
         if pin.is_none() && self.context.locked {
-            let (wanted, file) = (self.wanted, self.context.lock_file.display());
-            return Err(SourceError::Failed(format!(
-                "{wanted} is not pinned in {file}, and --locked forbids new pins; run once without it, and keep the file"
-            )));
+            return Err(SourceError::Pinned {
+                reason: format!(
+                    "{} is not pinned in {}, and --locked forbids new pins; run once without it, and keep the file",
+                    self.wanted,
+                    self.context.lock_file.display()
+                ),
+            });
         }
         if self.context.cache.is_complete {
             return self.look(pin);
@@ -189,9 +192,8 @@ impl<'a> Evaluator<'a> {
                 self.install_pinned(&mut held, &fetched, pin)
             }
             (Decision::Replace { outdated }, Some(pin)) => {
-                let fetched = self.fetch(say).map_err(|error| {
-                    let text = format!("{outdated}; it could not be fetched again: {error}");
-                    SourceError::Failed(text)
+                let fetched = self.fetch(say).map_err(|error| SourceError::Pinned {
+                    reason: format!("{outdated}; it could not be fetched again: {error}"),
                 })?;
                 self.install_pinned(&mut held, &fetched, pin)
             }
@@ -212,7 +214,7 @@ impl<'a> Evaluator<'a> {
             _ => {
                 let directory = cache.directory().unwrap_or(Path::new("")).display();
                 let place = format!("{directory}, and nothing is fetched here");
-                Err(SourceError::not_found(&self.wanted.to_string(), place))
+                Err(SourceError::NotFound { what: self.wanted.to_string(), place })
             }
         }
     }
@@ -298,9 +300,9 @@ impl<'a> Evaluator<'a> {
             || !fetched.files.iter().any(|file| whole(&file.path) == main)
             || (fetched.whole_directory && fetched.directory.is_empty())
         {
-            let source = &self.wanted.source;
-            let text = format!("the source `{source}` gave other files than {main}");
-            return Err(SourceError::Failed(text));
+            return Err(SourceError::Unsafe {
+                reason: format!("the source `{}` gave other files than {main}", self.wanted.source),
+            });
         }
         Ok(fetched)
     }
@@ -344,10 +346,12 @@ impl<'a> Evaluator<'a> {
     }
 
     fn tampered(&self, cached: &Cached) -> SourceError {
-        SourceError::Failed(format!(
-            "{} was changed since it was fetched; delete it to fetch it again, or accept what the source has now with `evaluator update`",
-            cached.whole()
-        ))
+        SourceError::Pinned {
+            reason: format!(
+                "{} was changed since it was fetched; delete it to fetch it again, or accept what the source has now with `evaluator update`",
+                cached.whole()
+            ),
+        }
     }
 }
 
@@ -358,11 +362,14 @@ fn mismatch(
     what: &str,
     context: Context<'_>,
 ) -> SourceError {
-    let (pinned, file) = (pin.hash.short(), context.lock_file.display());
-    SourceError::Failed(format!(
-        "{wanted} is pinned to {pinned} in {file}, and {what} is {}; if the change is wanted, run `evaluator update`",
-        found.short()
-    ))
+    SourceError::Pinned {
+        reason: format!(
+            "{wanted} is pinned to {} in {}, and {what} is {}; if the change is wanted, run `evaluator update`",
+            pin.hash.short(),
+            context.lock_file.display(),
+            found.short()
+        ),
+    }
 }
 
 /// Returns a description of an evaluator and its cached file, without network access or changes.
@@ -375,7 +382,7 @@ pub(crate) fn peek(
     let pin = pins.get(wanted);
     if pin.is_none() && context.locked {
         let reason = format!("{wanted} is not pinned in {}", context.lock_file.display());
-        return Err(SourceError::Failed(reason));
+        return Err(SourceError::Pinned { reason });
     }
     let pinned = if pin.is_some() { "pinned" } else { "not pinned yet" };
     let slot = evaluator.slot()?;
@@ -490,7 +497,7 @@ fn in_parallel<T: Send>(
                     // A panic of a registered source must not affect other items.
                     let result = catch_unwind(AssertUnwindSafe(|| work(item, &say)));
                     let result = result.unwrap_or_else(|_| {
-                        Err(SourceError::Failed(format!("fetching {item} panicked")))
+                        Err(SourceError::Unsafe { reason: format!("fetching {item} panicked") })
                     });
                     drop(sender.send(Message::Done(index, result)));
                 }

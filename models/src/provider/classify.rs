@@ -88,15 +88,14 @@ pub(super) fn classify(
         _ if (300..400).contains(&status) => {
             "the server redirects, which is not followed; configure the final address".to_owned()
         }
-        _ => format!("the server answered {status}: {text}{}", hint(error, &words)),
+        _ => format!("the server answered {status}: {text}"),
     };
     let mut result = ModelError::new(kind, message);
     result.status = Some(status);
     result.retry_after = retry_after;
-    if kind == ErrorKind::InvalidRequest {
-        let param = error.get("param").and_then(Value::as_str);
-        result.refusal = Refusal::read(param, &redactor.redact(&raw)).map(Box::new);
-    }
+    let stated = |key: &str| Some(excerpt(&redactor.redact(error.get(key)?.as_str()?)));
+    let refusal = Refusal::read(stated("code"), stated("param"), &redactor.redact(&raw));
+    result.refusal = Some(Box::new(refusal));
     // A limit per day does not pass by waiting, and neither does a limit of zero.
     let quotas = String::from_utf8_lossy(answered.body);
     result.is_final =
@@ -134,25 +133,6 @@ fn words(error: &Value) -> Vec<String> {
     let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
     words.extend(details.filter_map(|it| it.get("reason")?.as_str().map(str::to_owned)));
     words
-}
-
-/// Which key of the configuration to remove or rename.
-fn hint(error: &Value, words: &[String]) -> String {
-    let param = error.get("param").and_then(Value::as_str);
-    let is_refused =
-        words.iter().any(|word| word == "unsupported_value" || word == "unsupported_parameter");
-    match param {
-        Some("max_tokens") if is_refused => {
-            "; set `params.max_tokens_key: max_completion_tokens`".to_owned()
-        }
-        Some("max_completion_tokens") if is_refused => {
-            "; set `params.max_tokens_key: max_tokens`".to_owned()
-        }
-        Some(name) if is_refused => {
-            format!("; remove `params.{}`, or set `drop_params: true`", excerpt(name))
-        }
-        _ => String::new(),
-    }
 }
 
 /// Returns the wait of the headers `retry-after-ms` and `retry-after`.

@@ -11,6 +11,8 @@ pub(super) struct Fault {
     pub(super) message: String,
     /// Name of the parameter that is at fault.
     pub(super) param: Option<String>,
+    /// Code that the provider gives for a request that it refuses.
+    pub(super) code: Option<String>,
 }
 
 /// Why a request is not answered.
@@ -47,7 +49,7 @@ pub(super) enum Cause {
 
 impl Fault {
     pub(super) fn new(cause: Cause, message: impl Into<String>) -> Self {
-        Self { cause, message: message.into(), param: None }
+        Self { cause, message: message.into(), param: None, code: None }
     }
 
     pub(super) fn bad(message: impl Into<String>) -> Self {
@@ -72,6 +74,21 @@ impl Fault {
 impl From<&ModelError> for Fault {
     fn from(error: &ModelError) -> Self {
         let ModelError { kind, status, retry_after, .. } = *error;
-        Self::new(Cause::Model { kind, status, retry_after }, error.to_string())
+        // Other failures are not those of the request, whatever the provider says.
+        let is_refused = matches!(
+            kind,
+            ErrorKind::Blocked
+                | ErrorKind::InvalidRequest
+                | ErrorKind::NotFound
+                | ErrorKind::Quota
+                | ErrorKind::RateLimited
+                | ErrorKind::TooLong
+        );
+        let refusal = error.refusal.as_deref().filter(|_| is_refused);
+        Self {
+            param: refusal.and_then(|it| it.param.clone()),
+            code: refusal.and_then(|it| it.code.clone()),
+            ..Self::new(Cause::Model { kind, status, retry_after }, error.to_string())
+        }
     }
 }

@@ -537,6 +537,22 @@ fn failures_of_a_server_say_whether_waiting_would_help() {
         (
             "429 Too Many Requests",
             &[],
+            r#"{"error": {"code": "credit_balance_exhausted", "message": "spent"}}"#,
+            429,
+            json!("credit_balance_exhausted"),
+            false,
+        ),
+        (
+            "404 Not Found",
+            &[],
+            r#"{"error": {"code": "model_deprecated", "message": "gone"}}"#,
+            404,
+            json!("model_deprecated"),
+            false,
+        ),
+        (
+            "429 Too Many Requests",
+            &[],
             r#"{"error": {"code": "insufficient_quota", "message": "spent"}}"#,
             429,
             json!("insufficient_quota"),
@@ -555,7 +571,7 @@ fn failures_of_a_server_say_whether_waiting_would_help() {
         (
             "401 Unauthorized",
             &[],
-            r#"{"error": {"message": "bad key"}}"#,
+            r#"{"error": {"message": "bad key", "code": "invalid_api_key"}}"#,
             502,
             json!("unauthorized"),
             false,
@@ -574,6 +590,39 @@ fn failures_of_a_server_say_whether_waiting_would_help() {
         assert_eq!(head.contains("retry-after: 90"), wait, "{head}");
         assert!(!answer.to_string().contains(DECOY));
     }
+}
+
+#[test]
+fn code_and_parameter_of_a_refusal_are_those_of_the_provider() {
+    let refusal = json!({"error": {
+        "message": "Unsupported value: 'temperature' does not support 0.1 with this model.", "type": "invalid_request_error",
+        "param": "temperature", "code": "unsupported_value",
+    }});
+    let upstream = Server::always(response("400 Bad Request", &[], refusal.to_string()));
+    let azure = connect(&upstream, "azure/m");
+    let models = vec![("judge", connect(&upstream, "openai/m")), ("azure", azure)];
+    let asked = open(offered(Broker::new(Limits::default()), models));
+    let (_, _, chat, _) = exchanges().swap_remove(0);
+    let (status, answer) = asked.post("/chat/completions", &chat);
+    let error = &answer["error"];
+    assert_eq!(
+        (status, &error["param"], &error["code"]),
+        (400, &json!("temperature"), &json!("unsupported_value"))
+    );
+    let message = error["message"].as_str().unwrap();
+    // No key of the configuration has what the program sent.
+    assert!(
+        message.contains("does not support 0.1") && !message.contains("drop_params"),
+        "{message}"
+    );
+    // A translated request has names of its own.
+    let body = json!({"model": "azure", "input": "U", "temperature": 0.1});
+    let (status, answer) = asked.post("/responses", &body);
+    let error = &answer["error"];
+    assert_eq!(
+        (status, &error["param"], &error["code"]),
+        (400, &Value::Null, &json!("unsupported_value"))
+    );
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub struct CaseCount {
     pub are_single: bool,
 }
 
-type Content = Option<NonZero<u128>>;
+type Content = Option<NonZero<u64>>;
 
 /// Name of the unit of cases without a cluster. No cluster has it.
 const UNKNOWN: &str = "";

@@ -12,7 +12,7 @@ use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationRep
 
 /// Values of all [cases](Cases) of a run.
 ///
-/// Takes the ids of the cases, 24 bytes for each of them, and 16 for each case and evaluator.
+/// Takes the ids of the cases, 16 bytes for each of them, and 16 for each case and evaluator.
 #[derive(Debug, Default)]
 pub struct CaseValues {
     evaluators: Vec<EvaluatorValues>,
@@ -215,7 +215,7 @@ impl CaseValues {
         errors_are_failures: bool,
     ) -> Sample<'_> {
         let mut sample = Sample {
-            values: Vec::new(),
+            values: Vec::with_capacity(self.cases.len()),
             clusters: self.cases.are_clustered().then(Vec::new),
             are_single: true,
             left_out: Vec::new(),

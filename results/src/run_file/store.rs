@@ -85,6 +85,29 @@ impl Store {
         Ok(Self { closed, is_named: true, in_file, ..Self::default() })
     }
 
+    /// A temporary file of this number of bytes, for lines that are [`put`](Self::put) in any order.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be created.
+    pub(crate) fn with_length(in_file: u64) -> io::Result<Self> {
+        let file = tempfile::tempfile()?;
+        file.set_len(in_file)?;
+        Ok(Self { file: Some(Mutex::new(file)), in_file, ..Self::default() })
+    }
+
+    /// Writes a line to its position in the file.
+    ///
+    /// # Errors
+    ///
+    /// Writing fails.
+    pub(crate) fn put(&mut self, start: u64, line: &[u8]) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Err(damaged()) };
+        let file = file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(start))?;
+        file.write_all(line)
+    }
+
     /// Adds the line of a record.
     ///
     /// # Errors

@@ -69,11 +69,11 @@ fn check(
     truth: f64,
     range: &RangeInclusive<f64>,
     units: usize,
-    mut sample: impl FnMut(&mut Units),
+    mut sample: impl FnMut(&mut Units<'_>),
 ) {
     let (z, t) = (normal_quantile(0.975), student_quantile(0.975, units as f64 - 1.0));
     let (mut above, mut below) = (0, 0);
-    let mut drawn = Units { sums: vec![0.0; units], sizes: vec![1.0; units] };
+    let mut drawn = Units { sums: vec![0.0; units].into(), sizes: vec![1.0; units] };
     for _ in 0..SAMPLES {
         sample(&mut drawn);
         let interval = bounded_interval(&drawn, 1.0, range, square(z) / 2.0, t);
@@ -96,7 +96,7 @@ fn few_intervals_of_scores_with_rare_failures_miss_the_mean() {
             for n in SIZES {
                 let label = format!("{zeros} zeros, others {rest}, {n} values");
                 check(&label, (1.0 - zeros) * rest, &(0.0..=1.0), n, |units| {
-                    for sum in &mut units.sums {
+                    for sum in units.sums.to_mut() {
                         let score = rest + jitter * (draws.uniform() - 0.5);
                         *sum = if draws.happens(zeros) { 0.0 } else { score };
                     }
@@ -125,7 +125,7 @@ fn few_intervals_of_beta_distributed_scores_miss_the_mean() {
     for (a, b) in shapes {
         for n in SIZES {
             check(&format!("beta({a}, {b}), {n} values"), a / (a + b), &(0.0..=1.0), n, |units| {
-                units.sums.iter_mut().for_each(|sum| *sum = draws.beta(a, b));
+                units.sums.to_mut().iter_mut().for_each(|sum| *sum = draws.beta(a, b));
             });
         }
     }
@@ -142,7 +142,7 @@ fn few_intervals_of_clustered_passes_miss_the_rate() {
                         "{clusters} clusters, equal: {are_equal}, rate {truth}, correlation {correlation}"
                     );
                     check(&label, truth, &(0.0..=1.0), clusters, |units| {
-                        for (sum, size) in units.sums.iter_mut().zip(&mut units.sizes) {
+                        for (sum, size) in units.sums.to_mut().iter_mut().zip(&mut units.sizes) {
                             let count = if are_equal { 5 } else { draws.geometric(0.2) };
                             let k = (1.0 - correlation) / correlation;
                             let p = match correlation {
@@ -168,7 +168,7 @@ fn few_intervals_of_paired_differences_miss_the_mean() {
                 for noise in [0.0, 0.05] {
                     let label = format!("margin {margin}, gains {gains}, noise {noise}, {n} pairs");
                     check(&label, -margin, &(-1.0..=1.0), n, |units| {
-                        for sum in &mut units.sums {
+                        for sum in units.sums.to_mut() {
                             let draw = draws.uniform();
                             *sum = if draw < gains + margin {
                                 -1.0

@@ -85,7 +85,8 @@ async fn post(
         None => written(api, &name, answered),
     };
     let answered = evaluation.ask(&mut reserved, (model, request), read).await;
-    let answered = answered.map_err(|fault| of_parameter(fault, is_forwarded))?;
+    let answered =
+        answered.map_err(|fault| if is_forwarded { fault } else { of_parameter(fault) })?;
     Ok(match streamed {
         None => json_response(&answered),
         Some(with_usage) => {
@@ -96,13 +97,14 @@ async fn post(
 }
 
 /// Names the parameter that a provider does not have, and a translated request does.
-fn of_parameter(fault: Fault, is_forwarded: bool) -> Fault {
-    let Cause::Model { kind: ErrorKind::Config, .. } = fault.cause else { return fault };
+fn of_parameter(fault: Fault) -> Fault {
+    let is_config = matches!(fault.cause, Cause::Model { kind: ErrorKind::Config, .. });
     let named =
         || fault.message.split_once("`params.")?.1.split_once('`').map(|it| it.0.to_owned());
-    match named().filter(|_| !is_forwarded) {
+    match named().filter(|_| is_config) {
         Some(name) => Fault { cause: Cause::Unsupported, ..fault }.of(name),
-        None => fault,
+        // The provider's own name is not that of the request.
+        None => Fault { param: None, ..fault },
     }
 }
 

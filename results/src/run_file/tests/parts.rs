@@ -184,3 +184,26 @@ fn a_part_that_changes_while_it_is_reported_is_an_error() {
     assert!(error.contains("part has changed since it was read"), "{error}");
     assert_eq!(report.standing(), crate::Standing::Errored);
 }
+
+#[test]
+fn parts_that_take_turns_are_read_once() {
+    let directory = tempdir().unwrap();
+    let conversations: Vec<ConversationReport> = (0..100)
+        .map(|number| {
+            let mut report = ConversationReport::new(format!("{number:032x}").into());
+            report.turns = number;
+            report.evaluations = vec![scored(0.5)];
+            report
+        })
+        .collect();
+    let part = |number: usize| {
+        let own: Vec<_> = conversations.iter().skip(number).step_by(20).rev().collect();
+        filtered(directory.path().join(number.to_string()), &own)
+    };
+    let files: Vec<PathBuf> = (0..20).map(part).collect();
+    let options = ReadOptions { expect: Some(Expect::Lines(100)), ..ReadOptions::default() };
+    let report = read_parts(&files, &options).unwrap();
+    directory.close().unwrap();
+    let turns: Vec<usize> = report.conversations.iter().map(|it| it.unwrap().turns).collect();
+    assert_eq!(turns, (0..100).collect::<Vec<_>>());
+}
