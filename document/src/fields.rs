@@ -294,6 +294,15 @@ impl<'n> Field<'n> {
         }
     }
 
+    /// Returns the items of a list that has some.
+    pub fn non_empty_items(&self) -> Option<Vec<Self>> {
+        let items = self.items()?;
+        if items.is_empty() {
+            return self.add(format!("`{}` is empty", self.key)).none();
+        }
+        Some(items)
+    }
+
     /// Returns text that is not empty.
     pub fn text(&self) -> Option<&'n str> {
         match self.node.as_str() {

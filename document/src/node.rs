@@ -48,6 +48,12 @@ impl Node {
         }
     }
 
+    /// Returns the value of a key of a mapping.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let NodeKind::Mapping(entries) = &self.kind else { return None };
+        entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
+    }
+
     /// Returns true if the value is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self.kind, NodeKind::Scalar(Value::Null))

@@ -10,7 +10,7 @@ use evaluator_judging::judge::scheme::Scheme;
 use super::{
     Reader, judge, list, message,
     place::Place,
-    values::{first, flag, fraction, get, whole},
+    values::{first, flag, fraction, whole},
 };
 use crate::{
     files::{Opened, any_text},
@@ -130,7 +130,7 @@ fn with_defaults(own: Option<Value>, defaults: Option<&Value>) -> Option<Value> 
 }
 
 fn substitute(reader: &Reader<'_>, node: &mut Node) {
-    let vars = get(node, "vars").filter(|_| !reader.is_v2()).and_then(|vars| vars.to_json().ok());
+    let vars = node.get("vars").filter(|_| !reader.is_v2()).and_then(|vars| vars.to_json().ok());
     let (Some(vars), NodeKind::Mapping(entries)) = (vars, &mut node.kind) else { return };
     for (key, value) in entries {
         if key.as_str().is_some_and(|key| WITH_VARIABLES.contains(&key)) {

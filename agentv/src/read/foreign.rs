@@ -2,7 +2,7 @@
 
 use evaluator_document::{Node, NodeKind, Span};
 
-use super::values::{TESTS, get, has_any};
+use super::values::{TESTS, has_any};
 
 /// What a file is that is not read.
 #[derive(Clone, Copy, Debug)]
@@ -66,10 +66,10 @@ pub(super) fn find(root: &Node) -> Option<Foreign> {
         return found(key, EITHER);
     }
     // Tests of AgentV 5 have their input among their variables.
-    let tests = TESTS.iter().find_map(|key| get(root, key))?;
+    let tests = TESTS.iter().find_map(|key| root.get(key))?;
     let NodeKind::Sequence(tests) = &tests.kind else { return None };
     let has_input = has_any(root, &INPUTS) || tests.iter().any(|test| has_any(test, &INPUTS));
-    let in_variables = |test: &&Node| get(test, "vars").is_some_and(|it| has_any(it, &["input"]));
+    let in_variables = |test: &&Node| test.get("vars").is_some_and(|it| has_any(it, &["input"]));
     let of_variables = tests.iter().find(in_variables)?;
     if has_input { None } else { found(of_variables, AGENTV_5) }
 }

@@ -168,10 +168,7 @@ pub(super) fn id_of(number: usize) -> String {
 
 /// Reads a list of rubrics.
 pub(super) fn rubrics_of(field: &Field<'_>) -> Option<Vec<Item>> {
-    let items = field.items()?;
-    if items.is_empty() {
-        return field.add(format!("`{}` is empty", field.key)).none();
-    }
+    let items = field.non_empty_items()?;
     let read = all((1..).zip(&items).map(|(number, item)| rubric(number, item)))?;
     let mut ids = HashSet::new();
     for (item, rubric) in items.iter().zip(&read).filter(|(_, rubric)| !ids.insert(&rubric.id)) {

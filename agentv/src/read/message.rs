@@ -5,10 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use evaluator_document::{Field, Node, NodeKind};
 use evaluator_json::Value;
 
-use super::{
-    Reader,
-    values::{get, json},
-};
+use super::{Reader, values::json};
 use crate::{
     files::{all, any_text},
     json_text::{object, pretty},
@@ -57,15 +54,11 @@ pub(super) fn expected(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Mes
 
 /// Returns the role of a value that is a message.
 fn role(node: &Node) -> Option<&str> {
-    get(node, "role").map(|role| role.as_str().unwrap_or_default())
+    node.get("role").map(|role| role.as_str().unwrap_or_default())
 }
 
 fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
-    let items = field.items()?;
-    if items.is_empty() {
-        return field.add(format!("`{}` is empty", field.key)).none();
-    }
-    all(items.iter().map(|item| message(reader, item)))
+    all(field.non_empty_items()?.iter().map(|item| message(reader, item)))
 }
 
 fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
@@ -79,7 +72,7 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
         return field.add(message).maybe_hint(evaluator_document::did_you_mean(role, ROLES)).none();
     }
     let value = json(field)?;
-    let parts = match get(field.node, "content").filter(|node| !node.is_null()) {
+    let parts = match field.node.get("content").filter(|node| !node.is_null()) {
         None => Vec::new(),
         Some(node) => parts(reader, &node.field("content", field.problems), role == "assistant")?,
     };
@@ -105,7 +98,7 @@ fn parts(reader: &Reader<'_>, field: &Field<'_>, is_answer: bool) -> Option<Vec<
 }
 
 fn is_block(node: &Node) -> bool {
-    let kind = get(node, "type").and_then(Node::as_str);
+    let kind = node.get("type").and_then(Node::as_str);
     matches!(kind, Some("text" | "file" | "image"))
 }
 
@@ -115,10 +108,10 @@ fn block(reader: &Reader<'_>, field: &Field<'_>) -> Option<Option<Part>> {
         return field.add("a block of content needs `type`: text, file or image").none();
     }
     let text = |keys: [&'static str; 2]| {
-        let mut found = keys.into_iter().filter_map(|key| Some((key, get(field.node, key)?)));
+        let mut found = keys.into_iter().filter_map(|key| Some((key, field.node.get(key)?)));
         found.next().map(|(name, node)| node.field(name, field.problems))
     };
-    match get(field.node, "type").and_then(Node::as_str) {
+    match field.node.get("type").and_then(Node::as_str) {
         Some("text") => match text(["value", "text"]) {
             Some(value) => any_text(&value).map(|text| Some(Part::Text(text))),
             None => field.add("a text block needs `value`").none(),

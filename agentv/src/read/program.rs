@@ -82,10 +82,7 @@ pub(super) fn of_field(field: &Field<'_>) -> Option<Vec<String>> {
     if !matches!(field.node.kind, NodeKind::Sequence(_)) {
         return field.sentence().map(|text| vec!["sh".to_owned(), "-lc".to_owned(), text]);
     }
-    let words = field.items()?;
-    if words.is_empty() {
-        return field.add(format!("`{}` is empty", field.key)).none();
-    }
+    let words = field.non_empty_items()?;
     let words = all(words.iter().map(word))?;
     if words.first().is_some_and(|program| program.trim().is_empty()) {
         return field.add(format!("`{}` is blank", field.key)).none();

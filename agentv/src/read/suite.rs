@@ -16,7 +16,7 @@ use super::{
     case::{self, Defaults, Execution},
     foreign, list, message,
     place::Place,
-    values::{TESTS, first, get, has_any, json},
+    values::{TESTS, first, has_any, json},
 };
 use crate::{
     files::{Findings, Opened, Places, all, has_extension, regular, syntax_of},
@@ -100,7 +100,7 @@ fn reader<'r>(
 
 /// Returns the generation of a YAML or JSON file: `evalcases` without a key of a later one is AgentV 2.
 fn generation(root: &Node) -> Generation {
-    let Some(cases) = get(root, "evalcases") else { return Generation::V4 };
+    let Some(cases) = root.get("evalcases") else { return Generation::V4 };
     let is_new = match &cases.kind {
         NodeKind::Sequence(cases) => cases.iter().any(|case| has_any(case, &NEW_KEYS)),
         _ => true,

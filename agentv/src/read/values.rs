@@ -26,15 +26,9 @@ pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Optio
     found
 }
 
-/// Returns the value of a key of a mapping.
-pub(super) fn get<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    let NodeKind::Mapping(entries) = &node.kind else { return None };
-    entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
-}
-
 /// Returns true if a mapping has one of the keys.
 pub(super) fn has_any(node: &Node, keys: &[&str]) -> bool {
-    keys.iter().any(|key| get(node, key).is_some())
+    keys.iter().any(|key| node.get(key).is_some())
 }
 
 /// Returns a finite number in a range.
@@ -99,11 +93,7 @@ pub(super) fn flag(field: &Field<'_>) -> Option<bool> {
 
 /// Returns a list of texts that are not empty; at least one.
 pub(super) fn texts(field: &Field<'_>) -> Option<Vec<String>> {
-    let items = field.items()?;
-    if items.is_empty() {
-        return field.add(format!("`{}` is empty", field.key)).none();
-    }
-    all(items.iter().map(|item| item.text().map(str::to_owned)))
+    all(field.non_empty_items()?.iter().map(|item| item.text().map(str::to_owned)))
 }
 
 /// Returns a value as JSON.

@@ -267,7 +267,8 @@ impl fmt::Display for Created {
             }
         }
         if self.is_program() {
-            writeln!(f, "\nTest it:\n\n    evaluator test {}", shell_word(&self.directory))?;
+            let directory = self.directory.display().to_string();
+            writeln!(f, "\nTest it:\n\n    evaluator test {}", shell_words::quote(&directory))?;
         }
         Ok(())
     }
@@ -277,18 +278,6 @@ impl fmt::Display for Created {
 fn forward_slashes(path: &Path) -> String {
     let text = path.display().to_string();
     if cfg!(windows) { text.replace('\\', "/") } else { text }
-}
-
-/// Formats a path as one word of a command line.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    if is_plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
-/// Returns true if a path has no characters that are special in a shell.
-fn is_plain(text: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    !text.starts_with('-') && text.chars().all(plain)
 }
 
 #[cfg(test)]
@@ -522,15 +511,9 @@ Test it:
     }
 
     #[test]
-    fn paths_are_quoted_where_they_must_be() {
-        for (path, shell) in [
-            ("a/b_c-d.py", "a/b_c-d.py"),
-            ("my files/x.py", "'my files/x.py'"),
-            ("-x/y", "'-x/y'"),
-            ("it's: \"#\"/x", r##"'it'\''s: "#"/x'"##),
-        ] {
-            assert_eq!(shell_word(Path::new(path)), shell);
-        }
+    fn a_directory_is_a_word_of_a_shell() {
+        let text = created("it's my/check", None, &SdkSource::Copy).to_string();
+        assert!(text.ends_with("\n    evaluator test 'it'\\''s my/check'\n"), "{text}");
     }
 
     #[test]

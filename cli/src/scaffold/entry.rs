@@ -44,7 +44,7 @@ impl Entry {
             let lines = format!("evaluators:\n{}", self.to_yaml("  "));
             return Some(format!("{text}{missing_end}{}", with_ends(lines)));
         };
-        let list = value_of(&root, "evaluators")?;
+        let list = root.get("evaluators")?;
         let NodeKind::Sequence(items) = &list.kind else { return None };
         let (at, added) = match items.last() {
             Some(last) if text[..last.span.end].ends_with('}') && !has_dash(text, last) => {
@@ -66,12 +66,6 @@ impl Entry {
         };
         Some(format!("{}{added}{}", &text[..at], &text[at..]))
     }
-}
-
-/// Returns the value of a key of a mapping.
-fn value_of<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    let NodeKind::Mapping(entries) = &node.kind else { return None };
-    entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
 }
 
 /// Returns the text of a line before a position.

@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use evaluator_document::{self as document, ConfigError, Field, Node, NodeKind, Problem, Problems};
+use evaluator_document::{self as document, ConfigError, Field, Node, Problem, Problems};
 use semver::{Version, VersionReq};
 
 use super::{Config, containment::Defaults, paths::Paths, reader::Reader};
@@ -107,9 +107,7 @@ fn without_parents(path: &Path) -> PathBuf {
 }
 
 fn find<'n>(root: &'n Node, key: &'n str, problems: &'n Problems<'n>) -> Option<Field<'n>> {
-    let NodeKind::Mapping(entries) = &root.kind else { return None };
-    let (_, node) = entries.iter().find(|(name, _)| name.as_str() == Some(key))?;
-    (!node.is_null()).then(|| node.field(key, problems))
+    root.get(key).filter(|it| !it.is_null()).map(|it| it.field(key, problems))
 }
 
 impl Config {

@@ -27,7 +27,7 @@ mod custom;
 
 use std::sync::Arc;
 
-use evaluator_document::{Field, JsonDocument, Node, NodeKind, Span, did_you_mean, read_json};
+use evaluator_document::{Field, JsonDocument, Node, Span, did_you_mean, read_json};
 
 use self::{criterion::MISSING_TURNS_KEYS, custom::Custom};
 use super::{
@@ -72,8 +72,7 @@ pub(super) fn recognize(text: &str) -> Option<Result<JsonDocument, ParseError>> 
     }
     match read_json(text) {
         Ok(document) => {
-            let NodeKind::Mapping(entries) = &document.root.kind else { return None };
-            let has = |key: &str| entries.iter().any(|(name, _)| name.as_str() == Some(key));
+            let has = |key: &str| document.root.get(key).is_some();
             (!has(OTHERS) && KEYS.iter().any(|key| has(key))).then_some(Ok(document))
         }
         Err(error) => {

@@ -80,7 +80,7 @@ fn messages(fields: &Fields<'_>) -> Value {
 fn read_input(field: Field<'_>) -> Option<Vec<MessageTemplate>> {
     let before = field.problems.count();
     let messages: Vec<MessageTemplate> =
-        non_empty(field)?.into_iter().filter_map(read_message).collect();
+        field.non_empty_items()?.into_iter().filter_map(read_message).collect();
     if field.problems.count() > before {
         return None;
     }
@@ -113,7 +113,7 @@ fn take_message(fields: &mut Fields<'_>) -> Option<MessageTemplate> {
     let part = json!({"type": "object", "properties": {"type": types}, "required": ["type"]});
     let parts = json!({"type": "array", "items": {"anyOf": [text(), part]}, "minItems": 1});
     let read_parts = |field: Field<'_>| match field.node.kind {
-        NodeKind::Sequence(_) => non_empty(field)?.into_iter().map(read_part).collect(),
+        NodeKind::Sequence(_) => field.non_empty_items()?.into_iter().map(read_part).collect(),
         _ => read_part(field).map(|part| vec![part]),
     };
     // The only type in the API.
@@ -170,7 +170,7 @@ fn read_audio(fields: &mut Fields<'_>) -> Option<Part> {
 /// Reads unique texts.
 fn read_labels(field: Field<'_>) -> Option<Vec<(&str, Field<'_>)>> {
     let mut found: Vec<(&str, Field<'_>)> = Vec::new();
-    for item in non_empty(field)? {
+    for item in field.non_empty_items()? {
         let Some(label) = item.text() else { continue };
         if found.iter().any(|(other, _)| *other == label) {
             item.add(format!("`{}` has `{label}` twice", field.key));
@@ -179,15 +179,6 @@ fn read_labels(field: Field<'_>) -> Option<Vec<(&str, Field<'_>)>> {
         found.push((label, item));
     }
     Some(found)
-}
-
-/// Returns the items of a list that is not empty.
-fn non_empty(field: Field<'_>) -> Option<Vec<Field<'_>>> {
-    let items = field.items()?;
-    if items.is_empty() {
-        return field.add(format!("`{}` is empty", field.key)).none();
-    }
-    Some(items)
 }
 
 pub(super) fn read_score_model(fields: &mut Fields<'_>) -> Option<Grader> {
