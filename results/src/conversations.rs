@@ -280,21 +280,6 @@ impl Collector {
         self.inner.stores[store as usize].line(span)
     }
 
-    /// Adds the line of a conversation to the last store, without counting it. Returns its position and its text.
-    ///
-    /// # Errors
-    ///
-    /// The report cannot be serialized.
-    pub(super) fn add_line(
-        &mut self,
-        number: usize,
-        report: &ConversationReport,
-    ) -> io::Result<(Span, Vec<u8>)> {
-        let record = ConversationRecord { number, conversation: report };
-        let span = self.store().add(kind::CONVERSATION, &record)?;
-        Ok((span, self.store().line(span)?))
-    }
-
     /// The store that is added to.
     pub(super) fn store(&mut self) -> &mut Store {
         let last = self.inner.stores.len() - 1;

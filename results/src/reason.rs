@@ -37,8 +37,8 @@ impl EvaluationReport {
     /// or found no difference.
     pub fn difference(&self) -> Option<String> {
         let details = self.details.as_ref()?;
-        let turns = list(details, "comparisons").map(compared).or_else(|| {
-            details.contains_key("diff").then(|| list(details, "turns").map(aligned))?
+        let turns = list(details.get("comparisons")).map(compared).or_else(|| {
+            details.contains_key("diff").then(|| list(details.get("turns")).map(aligned))?
         })?;
         let several = turns.len() > 1;
         let found = turns.into_iter().enumerate().filter_map(|(turn, text)| {
@@ -51,28 +51,23 @@ impl EvaluationReport {
     /// What a judge says: about the rubrics that are not fulfilled, or else about the turns that fail, with the agreement of
     /// its votes where one vote decided.
     fn judged(&self, details: &Object) -> Option<String> {
-        let judge = details.get("judge").and_then(Value::as_object)?;
+        let judge = details.get("judge")?;
         let rubrics = || {
-            let overall = list(details, "overall_rubric_scores").unwrap_or_default();
+            let overall = list(details.get("overall_rubric_scores")).unwrap_or_default();
             let missed = unfulfilled(overall, "");
-            let turns = list(details, "per_invocation").unwrap_or_default();
+            let turns = list(details.get("per_invocation")).unwrap_or_default();
             let several = turns.len() > 1;
             let of_turns = turns.iter().enumerate().flat_map(|(number, turn)| {
                 let place = if several { format!("turn {}, ", number + 1) } else { String::new() };
-                let turn = turn.as_object();
-                unfulfilled(
-                    turn.and_then(|it| list(it, "rubric_scores")).unwrap_or_default(),
-                    &place,
-                )
+                unfulfilled(list(turn.get("rubric_scores")).unwrap_or_default(), &place)
             });
             let of_turns: Vec<String> = of_turns.collect();
             joined(if of_turns.is_empty() { missed } else { of_turns })
         };
         let votes = || {
-            let votes = list(judge, "votes")?;
+            let votes = list(judge.get("votes"))?;
             let several = self.per_invocation_scores.len() > 1;
             let texts = votes.iter().filter_map(|vote| {
-                let vote = vote.as_object()?;
                 let reason = vote.get("reason")?.as_str().filter(|text| !text.trim().is_empty())?;
                 let turn = usize::try_from(vote.get("turn")?.as_i128()?).ok()?;
                 let is_below = self.per_invocation_scores.get(turn).copied().flatten();
@@ -96,7 +91,7 @@ impl EvaluationReport {
 
 /// Rubrics without the full score, each with the judge's rationale.
 fn unfulfilled(rubrics: &[Value], place: &str) -> Vec<String> {
-    let rubrics = rubrics.iter().filter_map(Value::as_object).filter_map(|rubric| {
+    let rubrics = rubrics.iter().filter_map(|rubric| {
         let Some(Value::Float(score)) = rubric.get("score") else { return None };
         let id = rubric.get("rubric_id")?.as_str()?;
         let score = match *score {
@@ -115,7 +110,6 @@ fn unfulfilled(rubrics: &[Value], place: &str) -> Vec<String> {
 /// For each turn of a comparison of whole lists of calls, its difference.
 fn compared(turns: &[Value]) -> Vec<Option<String>> {
     let turn = |turn: &Value| {
-        let turn = turn.as_object()?;
         if turn.get("matched").and_then(Value::as_bool) != Some(false) {
             return None;
         }
@@ -128,12 +122,10 @@ fn compared(turns: &[Value]) -> Vec<Option<String>> {
 /// For each turn of an alignment of calls, its difference.
 fn aligned(turns: &[Value]) -> Vec<Option<String>> {
     let turn = |turn: &Value| {
-        let turn = turn.as_object()?;
         let mut found = Vec::new();
-        for pair in list(turn, "pairs")?.iter().filter_map(Value::as_object) {
+        for pair in list(turn.get("pairs"))? {
             let name = pair.get("name").and_then(Value::as_str).unwrap_or_default();
-            for difference in list(pair, "differences").into_iter().flatten() {
-                let difference = difference.as_object()?;
+            for difference in list(pair.get("differences")).into_iter().flatten() {
                 let side = |key| {
                     difference
                         .get(key)
@@ -145,7 +137,7 @@ fn aligned(turns: &[Value]) -> Vec<Option<String>> {
             }
         }
         for (key, word) in [("missing", "missing"), ("unexpected", "not expected")] {
-            if !list(turn, key)?.is_empty() {
+            if !list(turn.get(key))?.is_empty() {
                 found.push(format!("{word}: {}", calls(turn, key)));
             }
         }
@@ -155,8 +147,8 @@ fn aligned(turns: &[Value]) -> Vec<Option<String>> {
 }
 
 /// The calls under a key, in the order in which they were made.
-fn calls(turn: &Object, key: &str) -> String {
-    let calls = list(turn, key).unwrap_or_default().iter().filter_map(Value::as_object);
+fn calls(turn: &Value, key: &str) -> String {
+    let calls = list(turn.get(key)).unwrap_or_default().iter();
     let calls = calls.map(|call| {
         let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
         let args = call.get("args").filter(|args| !args.is_null());
@@ -189,8 +181,8 @@ fn joined(texts: Vec<String>) -> Option<String> {
     (!texts.is_empty()).then_some(shown)
 }
 
-fn list<'o>(object: &'o Object, key: &str) -> Option<&'o [Value]> {
-    object.get(key)?.as_array()
+fn list(value: Option<&Value>) -> Option<&[Value]> {
+    value?.as_array()
 }
 
 #[cfg(test)]

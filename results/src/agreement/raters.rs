@@ -45,8 +45,15 @@ impl<'l> Ratings<'l> {
         labels: impl Iterator<Item = (usize, Vec<&'l Label>)>,
         pass_from: Option<f64>,
     ) -> Result<Self, LabelError> {
-        let mut all: Vec<Rated<'l>> =
-            labels.map(|(talk, labels)| Rated { talk, labels, values: Vec::new() }).collect();
+        let number = |label: &&Label| match label.value {
+            LabelValue::Class(class) => f64::from(class),
+            LabelValue::Number(number) => number,
+        };
+        let rated = |(talk, labels): (usize, Vec<&'l Label>)| {
+            let values = labels.iter().map(number).collect();
+            Rated { talk, labels, values }
+        };
+        let all: Vec<Rated<'l>> = labels.map(rated).collect();
         let each = || all.iter().flat_map(|rated| rated.labels.iter().copied());
         let grade =
             each().find(|it| matches!(it.value, LabelValue::Number(n) if n != 0.0 && n != 1.0));
@@ -56,13 +63,6 @@ impl<'l> Ratings<'l> {
                 "`{}` is a class, and {} at {} is a grade; labels are one of both (--label 'WORD=NUMBER' makes a word a grade)",
                 class.value, grade.value, grade.place
             )));
-        }
-        for rated in &mut all {
-            let number = |label: &&Label| match label.value {
-                LabelValue::Class(class) => f64::from(class),
-                LabelValue::Number(number) => number,
-            };
-            rated.values = rated.labels.iter().map(number).collect();
         }
         Ok(Self { all, are_graded: grade.is_some(), pass_from })
     }

@@ -15,7 +15,7 @@ use super::{
     Damage, FileProblem, Header, RunFileError, Unusable,
     alike::policies,
     contradiction, file,
-    format::{self, EndRecord, EvaluationRecord, TranscriptRecord, kind},
+    format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     part::{InputError, InputErrors, Part, PartCounts},
     rows::{Position, Row},
     store::{Lines, Span, Store},
@@ -325,7 +325,9 @@ impl Segment {
         }
         let store = found.collector.push_store(Store::new(usize::MAX));
         for (number, conversation) in unfinished {
-            let (span, line) = found.collector.add_line(number, &conversation)?;
+            let record = ConversationRecord { number, conversation: &conversation };
+            let span = found.collector.store().add(kind::CONVERSATION, &record)?;
+            let line = found.collector.line(store, span)?;
             let row = Row::new(&conversation, number, (store, span.start), &line);
             let row = row.ok_or_else(|| io::Error::other("the line is too long"))?;
             found.add(self.header.part, row, &conversation);

@@ -15,7 +15,7 @@ use evaluator_json::{Object, Value, object, output_text, to_python};
 
 use super::parts::{
     Entries, ForeignRun, THRESHOLD, at, broken, conversation, details, golden, items_at, number,
-    scored, short_id, text_at, unit,
+    reason, scored, short_id, text_at, unit,
 };
 use crate::{ALL_EVALUATORS, EvaluationReport};
 
@@ -219,12 +219,8 @@ fn score_of(name: &str, case: &str, value: &Value) -> Result<Option<f64>, String
 }
 
 fn unscored(name: &str, explanation: Option<&str>) -> EvaluationReport {
-    let reason = explanation.map(|it| Value::String(it.to_owned()));
-    EvaluationReport {
-        threshold: Some(THRESHOLD),
-        details: details([("reason", reason)]),
-        ..EvaluationReport::new(name)
-    }
+    let details = reason(explanation);
+    EvaluationReport { threshold: Some(THRESHOLD), details, ..EvaluationReport::new(name) }
 }
 
 /// Adds what the log says about scorers. A member of an object has the settings of its scorer.

@@ -114,6 +114,17 @@ pub(super) fn details(
     (!details.is_empty()).then_some(details)
 }
 
+/// Details with a reason alone.
+pub(super) fn reason(text: Option<&str>) -> Option<Object> {
+    details([("reason", text.map(Value::from))])
+}
+
+/// Returns the threshold at the end of this path.
+pub(super) fn threshold_at(value: &Value, path: &[&str]) -> f64 {
+    let threshold = at(value, path).and_then(number);
+    threshold.filter(|it| (0.0..=1.0).contains(it)).unwrap_or(THRESHOLD)
+}
+
 /// Returns a score from 0 to 1.
 ///
 /// # Errors

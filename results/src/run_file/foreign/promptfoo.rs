@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use evaluator_json::{Object, Value, object, output_text, to_python};
 
 use super::parts::{
-    Entries, ForeignRun, THRESHOLD, at, broken, conversation, details, digest, golden, items_at,
-    number, scored, short, text_at, unit,
+    self, Entries, ForeignRun, THRESHOLD, at, broken, conversation, digest, golden, items_at,
+    number, scored, short, text_at, threshold_at, unit,
 };
 use crate::{ALL_EVALUATORS, EvaluationReport, Status};
 
@@ -198,11 +198,9 @@ fn of_test(result: &Value, case: &str, passed: bool) -> Result<EvaluationReport,
     }
     let score = at(result, &["gradingResult", "score"]).and_then(number);
     let score = unit(TEST, case, score.unwrap_or(if passed { 1.0 } else { 0.0 }))?;
-    let threshold = at(result, &["testCase", "threshold"]).and_then(number);
-    let threshold = threshold.filter(|it| (0.0..=1.0).contains(it)).unwrap_or(THRESHOLD);
-    let mut evaluation = scored(TEST, score, threshold, passed);
-    evaluation.details = details([("reason", reason.map(|it| Value::String(it.to_owned())))]);
-    Ok(evaluation)
+    let threshold = threshold_at(result, &["testCase", "threshold"]);
+    let details = parts::reason(reason);
+    Ok(EvaluationReport { details, ..scored(TEST, score, threshold, passed) })
 }
 
 /// Returns the evaluations of a test without an answer: the error, for each of its evaluators.
@@ -249,21 +247,20 @@ fn combined(name: &str, case: &str, parts: &[&Value]) -> Result<EvaluationReport
     }
     let passes = |it: &&Value| it.get("pass").and_then(Value::as_bool) == Some(true);
     let threshold = match parts {
-        [only] => at(only, &["assertion", "threshold"]).and_then(number),
-        _ => None,
+        [only] => threshold_at(only, &["assertion", "threshold"]),
+        _ => THRESHOLD,
     };
-    let threshold = threshold.filter(|it| (0.0..=1.0).contains(it)).unwrap_or(THRESHOLD);
     // Assertions without weight count in no test of promptfoo: their scores are what is recorded.
     let (sum, weights) =
         if weights > 0.0 { (sum, weights) } else { (unweighted, parts.len() as f64) };
     let score = (sum / weights).clamp(0.0, 1.0);
-    let mut evaluation = scored(name, score, threshold, parts.iter().all(passes));
+    let is_passed = parts.iter().all(passes);
     let is_told = |it: &&&Value| !passes(it) || parts.len() == 1;
     let reasons = parts.iter().filter(is_told).filter_map(|it| text_at(it, &["reason"]));
     let reasons: Vec<&str> = reasons.collect();
-    let reason = (!reasons.is_empty()).then(|| Value::String(reasons.join("; ")));
-    evaluation.details = details([("reason", reason)]);
-    Ok(evaluation)
+    let reasons = reasons.join("; ");
+    let details = parts::reason(Some(&*reasons).filter(|it| !it.is_empty()));
+    Ok(EvaluationReport { details, ..scored(name, score, threshold, is_passed) })
 }
 
 /// Returns why an assertion, or one of a set, has no verdict: its judge or its code broke.
