@@ -11,6 +11,7 @@ import glob
 import hashlib
 import html
 import io
+import itertools
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from pathlib import Path
 import pytest
 
 SHARED = pytest.StashKey()
+Run = collections.namedtuple("Run", "rows exit_code said")  # rows of a run, with its exit code and what it said
 TURN, TOOL = ("user", "answer", "tools"), ("name", "args", "result")
 NAMES = ("eval_config.yaml", "eval_config.yml", "eval_config.json")
 
@@ -51,21 +53,37 @@ def pytest_sessionfinish(session):  # every process has collected
         shutil.rmtree(shared, ignore_errors=True)
 
 
+class Case(pytest.Collector):
+    """Evaluations whose names begin alike: each is the rest of its name, and its row."""
+
+    def collect(self):
+        for name, found in itertools.groupby(self.found, lambda it: it[0][0]):
+            rest = [(parts[1:], row) for parts, row in found]
+            if rest[0][0]:
+                case = Case.from_parent(self, name=name)
+                case.found, case.run = rest, self.run
+                yield case
+            else:  # the node id is a text, as `--lf` reads it
+                yield from (Evaluation.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", row=row, run=self.run) for _, row in rest)
+
+
 class Suite(pytest.File):
     """A configuration, whose evaluations are tests."""
 
     def collect(self):
         try:
-            run = once(self.config, self.path)
+            self.run = once(self.config, self.path)
         except RunError as error:
             raise self.CollectError(str(error)) from None
-        seen = collections.Counter()
-        for row in run.rows:
+        seen, self.found = collections.Counter(), []
+        for row in self.run.rows:
             name = f"{row['conversation'] or row['trace_id']}::{row['evaluator']}"
             seen[name] += 1  # recordings of one case
-            name += f"#{seen[name]}" if seen[name] > 1 else ""
-            yield Evaluation.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", row=row, run=run)  # a text, as `--lf` reads it
-        yield Whole.from_parent(self, name="run", run=run)
+            base, *bracket = (name + f"#{seen[name]}" * (seen[name] > 1)).partition("[")
+            *parts, last = base.split("::")  # as pytest takes arguments apart
+            self.found.append(([*parts, last + "".join(bracket)], row))
+        yield from Case.collect(self)
+        yield Whole.from_parent(self, name="run", run=self.run)
 
 
 class Evaluation(pytest.Item):
@@ -77,7 +95,7 @@ class Evaluation(pytest.Item):
         self.user_properties += [(key, row[key]) for key in ("score", "threshold", "error_type", "trace_id") if row[key] not in (None, "")]
 
     def reportinfo(self):
-        return self.path, None, self.name  # the headline of its report
+        return self.path, None, self.nodeid.partition("::")[2]  # the headline of its report
 
     def setup(self):
         outcome, reason = self.row["outcome"], self.row["reason"]
@@ -98,24 +116,17 @@ class Whole(pytest.Item):
 
     def __init__(self, *, run, **more):
         super().__init__(**more)
-        self.run = run
+        self.run, self.outcomes = run, {row["outcome"] for row in run.rows}
 
     reportinfo = Evaluation.reportinfo
 
     def setup(self):
-        if self.run.exit_code not in (0, 1, 4) and not (self.run.exit_code == 3 and self.run.has("error")):
+        if self.run.exit_code not in (0, 1, 4) and not (self.run.exit_code == 3 and "error" in self.outcomes):
             pytest.fail(self.run.said, pytrace=False)
 
     def runtest(self):
-        if self.run.exit_code == 4 or (self.run.exit_code == 1 and not self.run.has("failed")):
+        if self.run.exit_code == 4 or (self.run.exit_code == 1 and "failed" not in self.outcomes):
             pytest.fail(self.run.said, pytrace=False)
-
-
-class Run(collections.namedtuple("Run", "rows exit_code said")):
-    """Rows of a run, with its exit code and what it said."""
-
-    def has(self, outcome):
-        return any(row["outcome"] == outcome for row in self.rows)
 
 
 def once(config, path):
@@ -181,16 +192,10 @@ def execute(command, directory=None):
             raise RunError(f"{command[0]} cannot be started: {error}; see `evaluator_command`") from None
         if ended.returncode == 2 or not report.exists():
             raise RunError(ended.stderr.strip() or f"{command[0]} ended with exit code {ended.returncode}")
-        return {"rows": read(report.read_text(encoding="utf-8")), "exit_code": ended.returncode, "said": ended.stderr.strip()}
-
-
-def read(text):
-    """Reads the rows of a report as CSV: numbers are numbers, what is absent is None."""
-    rows = [dict(row) for row in csv.DictReader(io.StringIO(text))]
+        rows = [dict(row) for row in csv.DictReader(io.StringIO(report.read_text(encoding="utf-8")))]
     for row in rows:
-        for key in ("score", "threshold", "duration_ms"):
-            row[key] = float(row[key]) if row.get(key) else None
-    return rows
+        row.update((key, float(row[key]) if row.get(key) else None) for key in ("score", "threshold", "duration_ms"))
+    return {"rows": rows, "exit_code": ended.returncode, "said": ended.stderr.strip()}
 
 
 class Rows(list):
@@ -225,8 +230,6 @@ def evaluate(request, tmp_path):
     Instead of a path it takes a function of a document, as `json.load(sys.stdin)` gives it to a program. An evaluator that breaks
     raises `EvaluatorError`.
     """
-    command = request.config.getini("evaluator_command")
-
     def run(evaluator, turns, threshold=0.5, config=None):
         __tracebackhide__ = True
         for part, keys in [(it, TURN) for it in turns] + [(it, TOOL) for turn in turns for it in turn.get("tools", [])]:
@@ -238,7 +241,7 @@ def evaluate(request, tmp_path):
         trace.write_text(json.dumps(recorded(turns)), encoding="utf-8")
         entry = {"name": "evaluator", "type": "code", "path": str(Path(evaluator).absolute()), "threshold": threshold, "config": config or {}}
         entries.write_text(json.dumps({"evaluators": [entry]}), encoding="utf-8")
-        found = execute([command, "run", str(trace), "-c", str(entries), "--group-by", "conversation"])
+        found = execute([request.config.getini("evaluator_command"), "run", str(trace), "-c", str(entries), "--group-by", "conversation"])
         if len(found["rows"]) != 1:
             raise RunError(found["said"])
         row = found["rows"][0]
@@ -276,9 +279,8 @@ def recorded(turns):
     """Returns turns as a trace of OpenTelemetry."""
     spans = []
     for number, turn in enumerate(turns, 1):
-        base = 1_700_000_000_000_000_000 + number * 10_000_000_000
         def span(index, name, attributes, parent=None, length=1):
-            started = base + index * 1_000_000
+            started = 1_700_000_000_000_000_000 + number * 10_000_000_000 + index * 1_000_000
             spans.append({
                 "traceId": f"{number:032x}", "spanId": f"{number:08x}{index + 1:08x}", "name": name, "kind": 1,
                 "startTimeUnixNano": str(started), "endTimeUnixNano": str(started + length * 900_000),
@@ -287,14 +289,12 @@ def recorded(turns):
             return spans[-1]["spanId"]
         message = lambda role, text: json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
         root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "agent", "gen_ai.conversation.id": "turns",
-                "gen_ai.input.messages": message("user", turn.get("user", ""))}
-        if turn.get("answer") is not None:
-            root["gen_ai.output.messages"] = message("assistant", turn["answer"])
+                "gen_ai.input.messages": message("user", turn.get("user", "")),
+                **({"gen_ai.output.messages": message("assistant", turn["answer"])} if turn.get("answer") is not None else {})}
         parent = span(0, "invoke_agent agent", root, length=9_000)
         for index, tool in enumerate(turn.get("tools", []), 1):
             values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool["name"],
-                      "gen_ai.tool.call.id": f"call-{number}-{index}", "gen_ai.tool.call.arguments": json.dumps(tool.get("args", {}))}
-            if "result" in tool:
-                values["gen_ai.tool.call.result"] = json.dumps(tool["result"])
+                      "gen_ai.tool.call.id": f"call-{number}-{index}", "gen_ai.tool.call.arguments": json.dumps(tool.get("args", {})),
+                      **({"gen_ai.tool.call.result": json.dumps(tool["result"])} if "result" in tool else {})}
             span(index, f"execute_tool {tool['name']}", values, parent)
     return {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "test"}, "spans": spans}]}]}

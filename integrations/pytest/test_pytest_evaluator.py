@@ -52,6 +52,21 @@ def test_tests_are_selected_and_stopped(suite):
     suite.runpytest("--no-evaluations").assert_outcomes()
 
 
+@pytest.mark.parametrize("case", ["plain", "a/b.txt", "Is it [ok]?", "[1]::[2]", "a::b", "a::b[x::y]", "with space"])
+def test_an_argument_selects_one_evaluation(suite, case):
+    turn = {"invocation_id": "1", "user_content": {"parts": [{"text": "2+2?"}]}}
+    suite.path.joinpath("set.json").write_text(json.dumps({"eval_set_id": "set", "eval_cases": [{"eval_id": case, "conversation": [turn]}]}))
+    entries = [{"name": name, "type": "code", "path": f"{name}.py"} for name in ("good", "bad")]
+    suite.path.joinpath("eval_config.json").write_text(json.dumps({"eval_set": "set.json", "evaluators": entries}))
+    ran = suite.runpytest(f"eval_config.json::{case}::good", "-rA")
+    ran.assert_outcomes(passed=1)
+    assert f"PASSED eval_config.json::{case}::good" in ran.stdout.str()
+    suite.runpytest(f"eval_config.json::{case}::bad").assert_outcomes(failed=1)
+    suite.runpytest("--lf").assert_outcomes(failed=1)
+    suite.runpytest("-k", "good and not run").assert_outcomes(passed=1, deselected=2)
+    suite.runpytest("eval_config.json::run").assert_outcomes(passed=1)
+
+
 def test_processes_of_a_session_share_the_run(suite):
     pytest.importorskip("xdist")
     suite.runpytest_subprocess("-n", "3").assert_outcomes(passed=2, failed=1, errors=1, skipped=1)

@@ -38,6 +38,7 @@ def load(name, target, arguments):
         raise Mistake("`%s` needs audio, which traces do not have" % name)
     whole = issubclass(target, library.BaseConversationalMetric)
     metric = made(name, lambda: target(**arguments))
+    keep_clients(metric)
     if getattr(metric, "requires_trace", False):
         raise Mistake("`%s` needs a trace that deepeval has recorded" % name)
     # Some metrics have a type in place of the parameters.
@@ -49,6 +50,18 @@ def load(name, target, arguments):
         raise Mistake("`%s` needs `%s`, which traces do not have" % (name, unknown[0]))
     needs = ["answer"] if whole else [PARAMETERS[parameter] for parameter in required]
     return Metric(lambda part: measure_with(metric, conversational(part) if whole else single(part)), needs, whole, lower_is_better=is_reversed(metric))
+
+
+def keep_clients(metric):
+    """Lets the model of a metric ask with the clients of earlier conversations in the same event loop: it makes one for each request."""
+    import asyncio
+
+    model = getattr(metric, "model", None)
+    make = getattr(model, "load_model", None)
+    if make and not getattr(model, "kwargs", None):
+        loop = lambda is_async: asyncio.get_running_loop() if is_async else None
+        name = model.get_model_name()
+        model.load_model = lambda async_mode=False: kept((type(model), loop(async_mode)), name, lambda: make(async_mode))
 
 
 def is_reversed(metric):

@@ -1,8 +1,13 @@
 //! Connections of clients.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use hyper::{server::conn::http1, service::service_fn};
+use hyper::{
+    body::Incoming,
+    header::{CONNECTION, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -12,7 +17,7 @@ use tokio::{
 };
 use tokio_io_timeout::TimeoutWriter;
 
-use super::{evaluations::Evaluations, routes};
+use super::{evaluations::Evaluations, routes, sdk};
 
 /// Time limit for the head of a request, and for the client to take the next bytes of a response.
 const STALLED: Duration = Duration::from_secs(30);
@@ -31,15 +36,17 @@ pub(super) async fn accept(
 ) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let room = Arc::new(Semaphore::new(connections));
+    // Connections of clients that are not used again leave half of the room.
+    let kept = connections / 2;
     let mut connections = JoinSet::new();
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
-                let registered = Arc::clone(&registered);
+                let (registered, room) = (Arc::clone(&registered), Arc::clone(&room));
                 connections.spawn(async move {
-                    serve(stream, registered).await;
+                    serve(stream, registered, || room.available_permits() >= kept).await;
                     drop(permit);
                 });
             }
@@ -49,16 +56,26 @@ pub(super) async fn accept(
     }
 }
 
-/// Answers the request of a connection.
-async fn serve(stream: TcpStream, registered: Arc<Evaluations>) {
+/// Answers the requests of a connection. Those of SDKs keep it while there is room: to connect takes longer than a recorded answer.
+async fn serve(stream: TcpStream, registered: Arc<Evaluations>, has_room: impl Fn() -> bool) {
     // Responses are short; waiting for more data would only delay them.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(STALLED));
-    let answer = service_fn(move |request| routes::answer(Arc::clone(&registered), request));
+    let has_room = &has_room;
+    let answer = service_fn(move |request: hyper::Request<Incoming>| {
+        let is_sdk = request.uri().path().starts_with(sdk::PREFIX);
+        let answer = routes::answer(Arc::clone(&registered), request);
+        async move {
+            let mut response = answer.await?;
+            if !is_sdk || !response.status().is_success() || !has_room() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
+        }
+    });
     // An error of a connection is a matter of its client.
     let _ = http1::Builder::new()
-        .keep_alive(false)
         .timer(TokioTimer::new())
         .header_read_timeout(STALLED)
         .max_buf_size(HEAD)

@@ -1,6 +1,11 @@
 //! The interfaces of OpenAI and Anthropic, asked over their connections.
 
-use std::{io::Write as _, path::Path, sync::Arc};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::Path,
+    sync::Arc,
+};
 
 use evaluator_models::{
     Broker, BrokeredModel, Cassette, Endpoint, Fake, Finish, Limits, Mode, Offer, Providers,
@@ -44,8 +49,8 @@ fn recording(path: &Path, mode: Mode) -> Broker {
 fn request(line: &str, headers: &[String], body: &str) -> Vec<u8> {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
-    format!("{line} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
-        .into_bytes()
+    let headers = format!("Host: x\r\nConnection: close\r\n{headers}Content-Length: {length}");
+    format!("{line} HTTP/1.1\r\n{headers}\r\n\r\n{body}").into_bytes()
 }
 
 impl Asked {
@@ -623,6 +628,37 @@ fn code_and_parameter_of_a_refusal_are_those_of_the_provider() {
         (status, &error["param"], &error["code"]),
         (400, &Value::Null, &json!("unsupported_value"))
     );
+}
+
+/// Sends a request without a body, and returns whether the server keeps the connection for the next one.
+fn is_kept(stream: &TcpStream, request: &str) -> bool {
+    (&mut &*stream).write_all(request.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let (mut length, mut is_kept, mut line) = (0, true, String::new());
+    while reader.read_line(&mut line).unwrap() > 2 {
+        let header = line.trim_end().to_lowercase();
+        assert!(!header.starts_with("http/") || header.ends_with("200 ok"), "{header}");
+        is_kept &= header != "connection: close";
+        length = header.strip_prefix("content-length: ").map_or(length, |it| it.parse().unwrap());
+        line.clear();
+    }
+    reader.read_exact(&mut vec![0; length]).unwrap();
+    is_kept
+}
+
+#[test]
+fn clients_of_sdks_keep_connections_and_leave_room_for_others() {
+    let asked = open(offered(Broker::new(Limits::default()), vec![("judge", echo())]));
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n{}\r\n\r\n", asked.bearer());
+    let connect = || TcpStream::connect(asked.proxy.url().trim_start_matches("http://")).unwrap();
+    let first = connect();
+    assert!(is_kept(&first, &get("/v1/models")) && is_kept(&first, &get("/v1/models")));
+    // More than an evaluation may have open at once: those that are kept do not take all of the room.
+    let ask = |stream: TcpStream| (is_kept(&stream, &get("/v1/models")), stream);
+    let others: Vec<(bool, TcpStream)> = (0..40).map(|_| ask(connect())).collect();
+    assert!(others[0].0 && !others[39].0, "{others:?}");
+    // Clients of AgentV's protocol wait for the end of the connection.
+    assert!(!is_kept(&connect(), &get("/info")));
 }
 
 #[test]
