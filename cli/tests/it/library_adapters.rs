@@ -111,6 +111,11 @@ class Evaluator:
 
 class LLMEvaluator(Evaluator):
     pass
+
+
+class LLM:
+    def __init__(self, provider, model, initial_per_second_request_rate=5):
+        self.rate = initial_per_second_request_rate
 "#;
 
 const PHOENIX_METRICS_SOURCE: &str = r#"from pydantic import BaseModel
@@ -126,6 +131,16 @@ class ExactMatch(Evaluator):
 
 
 exact_match = ExactMatch()
+
+
+class Unlimited(Evaluator):
+    input_schema = Schema("output")
+
+    def __init__(self, llm):
+        self.llm = llm
+
+    def evaluate(self, texts):
+        return [Score(float(self.llm.rate >= 1000))]
 
 
 class ToxicityEvaluator(Evaluator):
@@ -367,6 +382,7 @@ fn metrics_score_from_0_to_1_where_1_is_best() {
         judge("criteria: good, score_range: [0, 4]"),
         judge("prompt: good, choices: [1, 2, 3]"),
         judge("prompt: good, choices: [0.25, 0.5]"),
+        judge("llm: m"),
     ];
     let cases = [
         ("ragas_exact", (RAGAS_METRICS, "ExactMatch"), "", 0.5),
@@ -391,6 +407,8 @@ fn metrics_score_from_0_to_1_where_1_is_best() {
         ("phoenix_exact", (PHOENIX_METRICS, "exact_match"), "", 0.5),
         // Choices from 1 to 3, of which the lowest is best.
         ("phoenix_toxic", (PHOENIX_METRICS, "ToxicityEvaluator"), "", 1.0),
+        // Its library sends five requests per second, unless it is told otherwise.
+        ("phoenix_rate", (PHOENIX_METRICS, "Unlimited"), &levels[4], 1.0),
         (
             "phoenix_tools",
             (PHOENIX_METRICS, "ToolSelectionEvaluator"),

@@ -92,8 +92,10 @@ def with_model(settings):
         return settings
     from phoenix.evals import LLM
 
+    # The host limits the rate of requests to a server; what is recorded needs no limit.
+    limits = {"initial_per_second_request_rate": 10000}
     model = settings["llm"]
-    return {**settings, "llm": kept("llm", model, lambda: LLM(provider="openai", model=model))}
+    return {**settings, "llm": kept("llm", model, lambda: LLM(provider="openai", model=model, **limits))}
 
 
 def with_scores(key, value):
