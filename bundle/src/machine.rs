@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeSet,
     env::consts::{ARCH, OS},
-    fs, io,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -76,10 +77,12 @@ pub(crate) fn glibc(root: &Path) -> Option<Version> {
 
 /// Returns the newest version of glibc that a file needs; `None` if it is not a program or library, or needs none.
 pub(crate) fn needed_glibc(path: &Path) -> io::Result<Option<Version>> {
-    let bytes = fs::read(path)?;
-    if !bytes.starts_with(ELF) {
+    let (mut file, mut bytes) = (File::open(path)?, Vec::new());
+    file.by_ref().take(ELF.len() as u64).read_to_end(&mut bytes)?;
+    if bytes != ELF {
         return Ok(None);
     }
+    file.read_to_end(&mut bytes)?;
     let versions = memmem::find_iter(&bytes, SYMBOL).filter_map(|at| {
         let rest = &bytes[at..][SYMBOL.len()..];
         Version::parse(&String::from_utf8_lossy(&rest[..rest.len().min(LONGEST)]))

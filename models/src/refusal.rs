@@ -30,6 +30,8 @@ pub(crate) struct Refusal {
     /// Code and parameter that the server states apart from its message.
     pub(crate) code: Option<String>,
     pub(crate) param: Option<String>,
+    /// Whether a word of the error says that a parameter or its value is not supported.
+    pub(crate) is_of_parameter: bool,
     /// Names in an error that may refuse a parameter, in order, without case and underscores.
     names: Vec<String>,
     /// Whether two parameters exclude each other, so that one of them may stay.
@@ -45,14 +47,13 @@ impl Refusal {
         let words = param.as_deref().into_iter().chain([message]).filter(|_| is_refusal);
         let words = words.flat_map(|text| text.split(move |c| !is_name(c)));
         let names = words.map(plain).filter(|name| !name.is_empty()).collect();
-        Self { code, param, names, is_either: text.contains("cannot both") }
+        let is_either = text.contains("cannot both");
+        Self { code, param, is_of_parameter: false, names, is_either }
     }
 
     /// Returns which key of the configuration to remove or rename, for a request that was made of one.
     pub(crate) fn hint(&self) -> String {
-        let is_refused =
-            matches!(self.code.as_deref(), Some("unsupported_value" | "unsupported_parameter"));
-        match self.param.as_deref().filter(|_| is_refused) {
+        match self.param.as_deref().filter(|_| self.is_of_parameter) {
             Some("max_tokens") => "; set `params.max_tokens_key: max_completion_tokens`".to_owned(),
             Some("max_completion_tokens") => "; set `params.max_tokens_key: max_tokens`".to_owned(),
             Some(name) => format!("; remove `params.{name}`, or set `drop_params: true`"),

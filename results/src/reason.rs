@@ -51,7 +51,7 @@ impl EvaluationReport {
     /// What a judge says: about the rubrics that are not fulfilled, or else about the turns that fail, with the agreement of
     /// its votes where one vote decided.
     fn judged(&self, details: &Object) -> Option<String> {
-        let judge = details.get("judge")?;
+        let judge = details.get("judge").filter(|it| it.as_object().is_some())?;
         let rubrics = || {
             let overall = list(details.get("overall_rubric_scores")).unwrap_or_default();
             let missed = unfulfilled(overall, "");
@@ -149,7 +149,7 @@ fn aligned(turns: &[Value]) -> Vec<Option<String>> {
 /// The calls under a key, in the order in which they were made.
 fn calls(turn: &Value, key: &str) -> String {
     let calls = list(turn.get(key)).unwrap_or_default().iter();
-    let calls = calls.map(|call| {
+    let calls = calls.filter(|call| call.as_object().is_some()).map(|call| {
         let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
         let args = call.get("args").filter(|args| !args.is_null());
         format!("{name}({})", args.map_or_else(String::new, |args| shown(args, ARGUMENTS)))

@@ -60,7 +60,7 @@ impl Annotations {
         let left_out: Vec<String> = left_out.map(|(noun, count)| counted(count, noun)).collect();
         if !left_out.is_empty() {
             let message =
-                format!("{} more; the other forms of the report have all", left_out.join(", "));
+                format!("{} more; see the other forms of the report", left_out.join(", "));
             command(&mut self.text, "notice", ("not shown", None), &message);
         }
         self.text

@@ -44,7 +44,7 @@ pub(crate) fn overview(
     }
     let more = report.error_count().saturating_sub(NAMED) as u64;
     if more > 0 {
-        let _ = writeln!(text, "and {}: -o table shows them", counted(more, "more error"));
+        let _ = writeln!(text, "and {}: see -o table", counted(more, "more error"));
     }
     if !report.errors.is_empty() {
         text.push('\n');

@@ -93,8 +93,14 @@ pub(super) fn classify(
     let mut result = ModelError::new(kind, message);
     result.status = Some(status);
     result.retry_after = retry_after;
-    let stated = |key: &str| Some(excerpt(&redactor.redact(error.get(key)?.as_str()?)));
-    let refusal = Refusal::read(stated("code"), stated("param"), &redactor.redact(&raw));
+    let stated = |key: &str| {
+        let text = error.get(key)?.as_str().filter(|text| !text.trim().is_empty())?;
+        Some(excerpt(&redactor.redact(text)))
+    };
+    let mut refusal = Refusal::read(stated("code"), stated("param"), &redactor.redact(&raw));
+    let is_refused = ["unsupported_value", "unsupported_parameter"];
+    refusal.is_of_parameter =
+        kind == ErrorKind::InvalidRequest && words.iter().any(|word| is_refused.contains(&&**word));
     result.refusal = Some(Box::new(refusal));
     // A limit per day does not pass by waiting, and neither does a limit of zero.
     let quotas = String::from_utf8_lossy(answered.body);

@@ -544,7 +544,7 @@ fn failures_of_a_server_say_whether_waiting_would_help() {
             &[],
             r#"{"error": {"code": "credit_balance_exhausted", "message": "spent"}}"#,
             429,
-            json!("credit_balance_exhausted"),
+            json!("insufficient_quota"),
             false,
         ),
         (
@@ -552,7 +552,23 @@ fn failures_of_a_server_say_whether_waiting_would_help() {
             &[],
             r#"{"error": {"code": "model_deprecated", "message": "gone"}}"#,
             404,
-            json!("model_deprecated"),
+            json!("model_not_found"),
+            false,
+        ),
+        (
+            "422 Unprocessable Entity",
+            &[],
+            r#"{"error": {"code": "bad_tool", "message": "no"}}"#,
+            422,
+            json!("bad_tool"),
+            false,
+        ),
+        (
+            "400 Bad Request",
+            &[],
+            r#"{"error": {"code": "", "param": " ", "message": "no"}}"#,
+            400,
+            json!(null),
             false,
         ),
         (

@@ -65,11 +65,11 @@ fn records(
     let comment = results.iter().find_map(|result| {
         let texts = result.get("value")?.get("text")?;
         let texts = texts.as_array()?.iter().filter_map(Value::as_str);
-        Some(texts.collect::<Vec<_>>().join("\n"))
+        Some(texts.collect::<Vec<_>>().join("\n")).filter(is_filled)
     });
     let data = |names: &[&str]| {
         let data = task.get("data")?;
-        names.iter().find_map(|name| data.get(name).and_then(scalar))
+        names.iter().find_map(|name| data.get(name).and_then(scalar).filter(is_filled))
     };
     let rater = annotation
         .get("completed_by")
@@ -104,7 +104,13 @@ fn label(place: &LabelPlace, value: &Value) -> Result<String, LabelError> {
     };
     let other =
         || place.error(format!("a label is {}; choices and numbers are read", value.kind()));
-    scalar(value).ok_or_else(other)
+    let text = scalar(value).ok_or_else(other)?;
+    if is_filled(&text) { Ok(text) } else { Err(place.error("a label is empty; choose again")) }
+}
+
+#[expect(clippy::ptr_arg, reason = "options of strings are filtered by it")]
+fn is_filled(text: &String) -> bool {
+    !text.trim().is_empty()
 }
 
 /// Returns what a control of choices, ratings or numbers has; `None` for other controls.

@@ -104,9 +104,10 @@ fn exports_of_label_studio_have_a_label_for_each_annotation() {
         )
     };
     let pass = result("choices", r#"{"choices": ["Pass"]}"#);
+    let blank = result("textarea", r#"{"text": [" "]}"#);
     let text = result("textarea", r#"{"text": ["not\nbooked"]}"#);
     let both = [
-        annotation("3", false, &[pass.clone(), text]),
+        annotation("3", false, &[pass.clone(), blank, text]),
         annotation(
             r#"{"id": 4, "email": "b@example.org"}"#,
             false,
@@ -116,7 +117,7 @@ fn exports_of_label_studio_have_a_label_for_each_annotation() {
         annotation("6", false, &[]),
     ];
     let tasks = [
-        task(31, r#"{"case": "c1"}"#, &both.join(", ")),
+        task(31, r#"{"case": "", "eval_case_id": "c1"}"#, &both.join(", ")),
         task(32, r#"{"trace_id": "t2", "text": "x"}"#, &annotation("3", false, &[pass])),
         task(33, r#"{"case": "c3"}"#, ""),
     ];
@@ -148,6 +149,9 @@ fn exports_of_label_studio_have_a_label_for_each_annotation() {
     let unknown = annotation("3", false, &[result("choices", r#"{"choices": ["Pass"]}"#)]);
     let error = read("e.json", format!("[{}]", task(8, r#"{"text": "x"}"#, &unknown))).unwrap_err();
     assert_eq!(error, "e.json: task 1 (id 8): its `data` has neither `case` nor `trace_id`");
+    let empty = annotation("3", false, &[result("choices", r#"{"choices": [""]}"#)]);
+    let error = read("e.json", format!("[{}]", task(8, r#"{"case": "c"}"#, &empty))).unwrap_err();
+    assert_eq!(error, "e.json: task 1 (id 8): a label is empty; choose again");
 }
 
 #[test]

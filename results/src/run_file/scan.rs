@@ -18,7 +18,7 @@ use super::{
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     part::{InputError, InputErrors, Part, PartCounts},
     rows::{Position, Row},
-    store::{Lines, Span, Store},
+    store::{Lines, Reader, Span, Store},
 };
 use crate::{
     Collector, ConversationReport, EvaluationReport, NOT_RUN, Report, run_warnings::Place,
@@ -350,8 +350,15 @@ impl Segment {
         }
         found.retain(|row| !superseded.contains(&row.position()));
         self.counts = PartCounts::default();
-        for row in &found.rows[self.first_row..] {
-            self.counts.add(&found.conversation(row)?, self.header.part.is_some());
+        let rows = &mut found.rows[self.first_row..];
+        rows.sort_unstable_by_key(Row::position);
+        // In the order of the file, which is opened once.
+        for rows in rows.chunk_by(|one, other| one.store == other.store) {
+            let mut reader = Reader::new(&found.collector.inner.stores[rows[0].store as usize]);
+            for row in rows {
+                let line = reader.line(Span { start: row.start, length: row.length.into() })?;
+                self.counts.add(&Collector::read(line)?.1, self.header.part.is_some());
+            }
         }
         Ok(())
     }

@@ -135,7 +135,8 @@ impl Node {
                 Some(tsx) => {
                     let mut command = CommandSpec::new(tsx).arg(source);
                     // It is a script that looks for Node.js, and engines start programs without variables.
-                    if let (None, Some(directory)) = (command.variable("PATH"), node.parent()) {
+                    let path = self.environment.get("PATH");
+                    if let (None, Some(directory)) = (path, node.parent()) {
                         let mut path = directory.as_os_str().to_owned();
                         path.push(":/usr/bin:/bin");
                         command = command.env("PATH", path);

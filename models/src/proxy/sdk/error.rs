@@ -50,7 +50,8 @@ fn openai(fault: &Fault, (status, code): (StatusCode, &str)) -> Value {
         status if status.is_server_error() => "server_error",
         _ => "invalid_request_error",
     };
-    let code = fault.code.as_deref().or(Some(code).filter(|code| !code.is_empty()));
+    // Programs know the codes of OpenAI; a provider has words of its own.
+    let code = Some(code).filter(|code| !code.is_empty()).or(fault.code.as_deref());
     let message = message(fault);
     json!({"error": {"message": message, "type": kind, "param": fault.param, "code": code}})
 }
