@@ -8,7 +8,7 @@
 //! forked because it has threads from its first moment on.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fmt, fs,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -135,10 +135,11 @@ impl Node {
                 Some(tsx) => {
                     let mut command = CommandSpec::new(tsx).arg(source);
                     // It is a script that looks for Node.js, and engines start programs without variables.
-                    let path = self.environment.get("PATH");
-                    if let (None, Some(directory)) = (path, node.parent()) {
+                    if let (None, Some(directory)) = (command.variable("PATH"), node.parent()) {
                         let mut path = directory.as_os_str().to_owned();
-                        path.push(":/usr/bin:/bin");
+                        path.push(":");
+                        let others = self.environment.get("PATH");
+                        path.push(others.unwrap_or(OsStr::new("/usr/bin:/bin")));
                         command = command.env("PATH", path);
                     }
                     Ok((command, None))
