@@ -20,7 +20,6 @@ pub struct Attributes {
 
 impl Attributes {
     /// Returns those with these names. Secrets are removed from their values.
-    #[must_use]
     pub fn new(
         case_key: Option<String>,
         cluster: Option<String>,

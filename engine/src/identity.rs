@@ -38,7 +38,6 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Fingerprint of an evaluator that is the same as long as these parts are.
-    #[must_use]
     pub fn new(parts: FingerprintParts) -> Self {
         let digest = parts.fingerprint();
         Self { parts, digest, files: Vec::new(), recorded: Vec::new() }
@@ -91,20 +90,17 @@ impl Fingerprint {
     }
 
     /// The digest without the files.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
     /// What the digest is of.
-    #[must_use]
     pub fn parts(&self) -> &FingerprintParts {
         &self.parts
     }
 
     /// The key of the evaluation of an input: evaluations with the same key are the same work. `None` if no answer may be used
     /// again.
-    #[must_use]
     pub(crate) fn key(&self, input: &Digest) -> Option<Digest> {
         let digester = Digester::new("evaluation")
             .bytes("evaluator", self.digest.as_ref())
@@ -117,7 +113,6 @@ impl Fingerprint {
     }
 
     /// Returns a file that has changed since the start of the run, by its size, time and inode.
-    #[must_use]
     pub(crate) fn changed(&self) -> Option<&Path> {
         let is_same = |path: &Path, stamp: &FileStamp| {
             fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata) == *stamp)
@@ -174,7 +169,6 @@ pub struct Project(PathBuf);
 
 impl Project {
     /// The project of a file; of the working directory if there is none.
-    #[must_use]
     pub fn of(config: Option<&Path>) -> Self {
         let directory = config.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
@@ -183,7 +177,6 @@ impl Project {
 
     /// Returns the name of a file, one of `all`: its path in the project; outside of the project, the last parts of the path
     /// that no other file has.
-    #[must_use]
     pub fn name(&self, path: &Path, all: &BTreeSet<PathBuf>) -> String {
         if let Some(inside) = self.inside(path) {
             return portable(inside);
@@ -204,7 +197,6 @@ impl Project {
     }
 
     /// Returns the path from the project, with `..` to what is outside of it: files of one name are different programs.
-    #[must_use]
     pub fn setting(&self, path: &Path) -> String {
         let (own, other) = (self.0.components(), path.components());
         let common = own.clone().zip(other.clone()).take_while(|(own, other)| own == other).count();
@@ -213,7 +205,6 @@ impl Project {
     }
 
     /// Returns the path in the project; of a path outside of it, the whole.
-    #[must_use]
     pub fn relative(&self, path: &Path) -> String {
         portable(path.strip_prefix(&self.0).unwrap_or(path))
     }

@@ -160,7 +160,6 @@ impl fmt::Debug for Programs<'_> {
 
 impl<'r> Programs<'r> {
     /// Returns the number of the repeat of the case, from 0.
-    #[must_use]
     pub fn repeat(self) -> u32 {
         self.repeat
     }

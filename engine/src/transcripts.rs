@@ -61,7 +61,6 @@ pub struct TranscriptWriter {
 
 impl TranscriptWriter {
     /// Creates a writer for the transcripts that are kept. Secrets are removed from them.
-    #[must_use]
     pub fn new(kept: Transcripts, secrets: &[Secret]) -> Self {
         let secrets = match kept {
             Transcripts::None => Vec::new(),

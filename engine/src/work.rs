@@ -82,7 +82,6 @@ impl PlannedEvaluator {
     }
 
     /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, `suite`, or `broken` if it cannot run.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.work {
             Work::Metric { .. } => "builtin",
@@ -96,7 +95,6 @@ impl PlannedEvaluator {
     }
 
     /// Returns the reason why the evaluator cannot run; `None` if it can.
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
@@ -105,7 +103,6 @@ impl PlannedEvaluator {
     }
 
     /// Returns the contract that its entry names.
-    #[must_use]
     pub fn contract(&self) -> Option<Contract> {
         match &self.work {
             Work::Program(program) => program.contract,
@@ -308,7 +305,6 @@ impl Program {
 }
 
 /// Returns the work of an evaluator that could not be prepared.
-#[must_use]
 pub fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
 }

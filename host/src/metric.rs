@@ -4,7 +4,6 @@ use evaluator_judging::judge::JudgeMetric;
 pub use evaluator_metrics::*;
 
 /// Returns all built-in metrics.
-#[must_use]
 pub fn built_in() -> Metrics {
     let mut metrics = Metrics::default();
     JudgeMetric::all().for_each(|metric| metrics.register(metric));

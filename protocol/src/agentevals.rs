@@ -235,7 +235,6 @@ impl ToolResponseData {
     }
 
     /// Returns true if the call failed.
-    #[must_use]
     pub fn is_error(&self) -> bool {
         self.status.as_deref() == Some("error")
     }
@@ -266,7 +265,6 @@ object! {
 
 impl EvalResult {
     /// Creates a result with this score and nothing else.
-    #[must_use]
     pub fn new(score: impl IntoScore) -> Self {
         Self { score: score.into_score(), ..Self::blank() }
     }
@@ -283,7 +281,6 @@ impl EvalResult {
     /// assert_eq!(result.score, Score::ratio(1, 2));
     /// assert_eq!(result.per_invocation_scores, [Some(Score::ONE), None, Some(Score::ZERO)]);
     /// ```
-    #[must_use]
     pub fn mean_of<S: IntoTurnScore>(per_invocation_scores: impl IntoIterator<Item = S>) -> Self {
         let scores: Vec<Option<Score>> =
             per_invocation_scores.into_iter().map(S::into_turn_score).collect();
@@ -392,7 +389,6 @@ impl EvalStatus {
     pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::NotEvaluated];
 
     /// Returns the name in documents, e.g. `NOT_EVALUATED`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",

@@ -21,7 +21,6 @@ impl Contract {
     pub const ALL: &'static [Self] = &[Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
 
     /// Returns the name that `#[evaluator(contract = ..)]` and `--contract` use.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agentevals => "agentevals",
@@ -42,7 +41,6 @@ impl Contract {
     }
 
     /// Returns the names of all contracts, separated by commas.
-    #[must_use]
     pub fn names() -> String {
         Self::ALL.iter().map(|contract| contract.name()).collect::<Vec<_>>().join(", ")
     }

@@ -41,19 +41,16 @@ impl Description {
     }
 
     /// Returns true if the program has the streaming form.
-    #[must_use]
     pub fn streams(&self) -> bool {
         self.capabilities.contains(&Capability::Stream)
     }
 
     /// Returns true if the streaming form numbers the answers to numbered lines.
-    #[must_use]
     pub fn numbers(&self) -> bool {
         self.streams() && self.capabilities.contains(&Capability::Numbered)
     }
 
     /// Returns true if the streaming form takes a target proxy for each numbered line.
-    #[must_use]
     pub fn takes_targets(&self) -> bool {
         self.numbers() && self.capabilities.contains(&Capability::Target)
     }

@@ -79,7 +79,6 @@ impl Document {
     }
 
     /// Returns the contract.
-    #[must_use]
     pub fn contract(&self) -> Contract {
         match self {
             Self::Agentevals(_) => Contract::Agentevals,
@@ -90,7 +89,6 @@ impl Document {
     }
 
     /// Returns the name of the requested evaluator; `None` for AgentV and Agenta, whose documents name none.
-    #[must_use]
     pub fn metric_name(&self) -> Option<&str> {
         match self {
             Self::Agentevals(input) => Some(&input.metric_name),
@@ -100,7 +98,6 @@ impl Document {
     }
 
     /// Returns the form of the answer that the host expects.
-    #[must_use]
     pub fn reply(&self) -> Reply {
         match self {
             Self::Agentevals(_) => Reply::Agentevals,
@@ -115,7 +112,6 @@ impl Document {
     ///
     /// An evaluator of the default contract would see a conversation without turns, for which every condition on turns
     /// holds.
-    #[must_use]
     pub fn unjudged(&self) -> Option<EvalResult> {
         let reason = match self {
             Self::AgentV(input) if input.is_about_nothing() => {
@@ -230,7 +226,6 @@ pub enum Reply {
 
 impl adk::MetricInput {
     /// Returns the form of the answer that ADK expects.
-    #[must_use]
     pub fn reply(&self) -> Reply {
         Reply::Adk { turns: self.actual_invocations.len(), threshold: self.eval_metric.threshold() }
     }
@@ -238,7 +233,6 @@ impl adk::MetricInput {
 
 impl agenta::EvaluateInput {
     /// Returns the form of the answer that Agenta expects.
-    #[must_use]
     pub fn reply(&self) -> Reply {
         Reply::Agenta { form: self.form(), threshold: self.threshold() }
     }

@@ -239,7 +239,6 @@ macro_rules! open_enum {
 
         impl $name {
             /// Returns the text of the value.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*

@@ -42,7 +42,6 @@ impl Score {
     }
 
     /// Returns the score nearest to a value that may have left the range by rounding or by penalties; `None` for NaN.
-    #[must_use]
     pub fn clamped(value: f64) -> Option<Self> {
         (!value.is_nan()).then(|| Self(value.clamp(0.0, 1.0) + 0.0))
     }
@@ -53,7 +52,6 @@ impl Score {
     ///
     /// If `whole` is 0: either score would be a statement about an agent that was not judged. If `whole` comes from a
     /// document or a setting, use [`checked_ratio`](Self::checked_ratio).
-    #[must_use]
     #[track_caller]
     pub fn ratio(part: usize, whole: usize) -> Self {
         match Self::checked_ratio(part, whole) {
@@ -74,7 +72,6 @@ impl Score {
     /// assert_eq!(result.score, Score::ratio(1, 2));
     /// assert_eq!(result.per_invocation_scores, [Some(Score::ratio(1, 2)), None]);
     /// ```
-    #[must_use]
     pub fn checked_ratio(part: usize, whole: usize) -> Option<Self> {
         match whole {
             0 => None,
@@ -90,7 +87,6 @@ impl Score {
     /// assert_eq!(Score::mean([Score::ZERO, Score::ONE]), Some(Score::ratio(1, 2)));
     /// assert_eq!(Score::mean([]), None);
     /// ```
-    #[must_use]
     pub fn mean(scores: impl IntoIterator<Item = Self>) -> Option<Self> {
         let (sum, count) = scores
             .into_iter()
@@ -100,7 +96,6 @@ impl Score {
     }
 
     /// Returns the score as a number.
-    #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
@@ -225,7 +220,6 @@ pub struct ScoreError {
 
 impl ScoreError {
     /// Returns the number.
-    #[must_use]
     pub fn value(&self) -> f64 {
         self.value
     }

@@ -106,7 +106,6 @@ impl Number {
     /// assert_eq!(Number::split(b"7 {}"), Some((Number(7), &b"{}"[..])));
     /// assert_eq!(Number::split(b"{}"), None);
     /// ```
-    #[must_use]
     pub fn split(line: &[u8]) -> Option<(Self, &[u8])> {
         let digits = line.iter().position(|byte| !byte.is_ascii_digit())?;
         let (number, rest) = (Self::read(&line[..digits])?, &line[digits..]);
@@ -114,7 +113,6 @@ impl Number {
     }
 
     /// Parses decimal digits without leading zeros.
-    #[must_use]
     pub fn read(digits: &[u8]) -> Option<Self> {
         if digits.first() == Some(&b'0') && digits.len() > 1 {
             return None;
@@ -130,7 +128,6 @@ impl Number {
     }
 
     /// Returns the line that precedes everything written to standard error because of this line's document.
-    #[must_use]
     pub fn mark(self) -> String {
         format!("{}{self}\n", char::from(MARK))
     }
@@ -175,7 +172,6 @@ impl TargetAccess {
 
     /// Returns the line for the document of a number, with its line feed: the [mark](Number::mark) of the number without
     /// its line feed, a blank, and the access as JSON.
-    #[must_use]
     pub fn to_line(&self, number: Number) -> String {
         // Two strings can always be written.
         let Self { url, token } = self.clone();
@@ -184,7 +180,6 @@ impl TargetAccess {
     }
 
     /// Reads a line; `None` if it is not one of an access.
-    #[must_use]
     pub fn from_line(line: &[u8]) -> Option<(Number, Self)> {
         let (number, access) = Number::split(line.strip_prefix(&[MARK])?)?;
         let AccessLine { url, token } = crate::decode(access).ok()?;

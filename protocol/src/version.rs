@@ -21,19 +21,16 @@ impl ProtocolVersion {
     pub const CURRENT: Self = Self::new(1, 1);
 
     /// Creates the version `MAJOR.MINOR`.
-    #[must_use]
     pub const fn new(major: u64, minor: u64) -> Self {
         Self(Version::new(major, minor, 0))
     }
 
     /// Returns the number that is incremented when a field changes its meaning or is removed.
-    #[must_use]
     pub const fn major(&self) -> u64 {
         self.0.major
     }
 
     /// Returns the number that is incremented when a field is added.
-    #[must_use]
     pub const fn minor(&self) -> u64 {
         self.0.minor
     }
@@ -47,7 +44,6 @@ impl ProtocolVersion {
     /// assert_eq!(ours.reads(&ProtocolVersion::new(1, 9)), Compatibility::IgnoresAdditions);
     /// assert_eq!(ours.reads(&ProtocolVersion::new(2, 0)), Compatibility::UnknownMajor);
     /// ```
-    #[must_use]
     pub fn reads(&self, document: &Self) -> Compatibility {
         if self.major() != document.major() {
             Compatibility::UnknownMajor

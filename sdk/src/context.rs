@@ -13,7 +13,6 @@ impl<C: Contract> Context<C> {
     }
 
     /// Returns the whole document.
-    #[must_use]
     pub fn input(&self) -> &C::Input {
         &self.input
     }

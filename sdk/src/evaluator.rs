@@ -62,31 +62,26 @@ impl Evaluator {
     }
 
     /// Name: that of the function, or the one given by `name = ".."`.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// Returns the function's doc comment as text, without the indentation and decoration it has in the source.
-    #[must_use]
     pub fn description(&self) -> String {
         plain_text(self.docs)
     }
 
     /// Name of the contract it is written against, e.g. `agentevals`.
-    #[must_use]
     pub const fn contract(&self) -> &'static str {
         self.contract
     }
 
     /// Returns true if it refuses documents of an unknown major protocol version.
-    #[must_use]
     pub const fn is_strict(&self) -> bool {
         self.strict
     }
 
     /// JSON Schema of its config: `None` when it takes none, when the type has none, or without the feature `schema`.
-    #[must_use]
     pub fn config_schema(&self) -> Option<Value> {
         (self.config_schema)()
     }

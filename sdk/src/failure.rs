@@ -81,7 +81,6 @@ impl Failure {
     }
 
     /// `input`, `config`, `evaluator`, `panic`, `answer`, `not_evaluated`, or a kind of the evaluator's own.
-    #[must_use]
     pub fn kind(&self) -> &str {
         match &self.kind {
             Kind::Input | Kind::Absent => "input",
@@ -95,7 +94,6 @@ impl Failure {
     }
 
     /// Returns the message, without the causes.
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -163,19 +161,16 @@ impl Rejection {
     }
 
     /// Path of the field; empty for the document as a whole.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// Returns the reason.
-    #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
     /// Returns the evaluator's argument; `None` outside of a call.
-    #[must_use]
     pub fn argument(&self) -> Option<&str> {
         self.argument
     }

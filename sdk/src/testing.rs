@@ -151,7 +151,6 @@ impl Input {
     }
 
     /// Returns the finished input.
-    #[must_use]
     pub fn build(self) -> EvalInput {
         self.document
     }

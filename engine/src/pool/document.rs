@@ -14,7 +14,6 @@ pub struct Document {
 
 impl Document {
     /// A document whose second part is shared with other documents.
-    #[must_use]
     pub fn new(own: impl Into<Arc<[u8]>>, shared: Arc<[u8]>) -> Self {
         Self { own: own.into(), shared, target: None }
     }
@@ -27,25 +26,21 @@ impl Document {
     }
 
     /// The target proxy.
-    #[must_use]
     pub fn target(&self) -> Option<&TargetAccess> {
         self.target.as_deref()
     }
 
     /// The two parts, in order.
-    #[must_use]
     pub fn parts(&self) -> [&[u8]; 2] {
         [&self.own, &self.shared]
     }
 
     /// The whole text.
-    #[must_use]
     pub fn text(&self) -> Vec<u8> {
         self.parts().concat()
     }
 
     /// Length in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.own.len() + self.shared.len()
     }

@@ -21,7 +21,6 @@ pub enum WorkerFault {
 
 impl WorkerFault {
     /// Describes the fault and what to do about it, as a sentence about the evaluator `name`.
-    #[must_use]
     pub fn explain(&self, name: &str) -> String {
         let (verdict, stderr) = match self {
             Self::Desynchronized => {

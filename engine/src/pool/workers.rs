@@ -33,7 +33,6 @@ impl Pool {
     /// Creates a pool of at most `size` processes of `command`; none is started yet.
     ///
     /// The timeout of `limits` is not used: every document has its own.
-    #[must_use]
     pub fn new(
         command: CommandSpec,
         size: NonZeroUsize,

@@ -4,7 +4,6 @@ use super::Answer;
 use crate::report::contradiction;
 
 /// Returns contradictions within an answer, one sentence each. A contradictory answer is valid.
-#[must_use]
 pub fn contradictions(answer: &Answer, threshold: f64) -> Vec<String> {
     let stated = answer.status.and_then(|status| contradiction(status, answer.score, threshold));
     let outside = (1..).zip(&answer.per_invocation_scores).find_map(|(turn, score)| {

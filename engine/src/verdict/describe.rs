@@ -13,7 +13,6 @@ impl Verdict {
     ///
     /// The clause contains the most specific line of `stderr`, the standard error of the evaluator: the message of a panic,
     /// of an exception, or of the SDK. Only errors of preparations (compilers, installers) have several lines.
-    #[must_use]
     pub fn describe(&self, name: &str, stderr: &str) -> Option<String> {
         let with_message = |what: String| match message_in(name, stderr) {
             Some(message) => format!("{what}: {message}"),

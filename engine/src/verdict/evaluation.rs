@@ -60,7 +60,6 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// Creates the record of a process that received one document.
-    #[must_use]
     pub fn from_outcome(outcome: &Outcome) -> Self {
         Self::judged(outcome, Expected::Result)
     }
@@ -116,7 +115,6 @@ impl Evaluation {
     }
 
     /// Creates the record of an evaluation without a process.
-    #[must_use]
     pub fn without_process(verdict: Verdict, duration: Duration) -> Self {
         Self { attempts: 0, ..Self::new(verdict, duration, &Captured::default(), &[]) }
     }
@@ -165,7 +163,6 @@ impl Evaluation {
     }
 
     /// Returns the end of standard error for reports: bounded, from the start of a line, trimmed.
-    #[must_use]
     pub fn end_of_stderr(&self) -> Cow<'_, str> {
         let text = self.stderr_tail.trim();
         if text.len() <= SHOWN_STDERR {

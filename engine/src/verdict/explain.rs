@@ -5,7 +5,6 @@ use crate::report::{CANCELLED, NOT_RUN};
 
 impl Verdict {
     /// Returns the stable name of the error, e.g. `timed_out`; `None` for an answer.
-    #[must_use]
     pub fn error_type(&self) -> Option<&'static str> {
         Some(match self {
             Self::Answer(_) => return None,
@@ -28,7 +27,6 @@ impl Verdict {
     ///
     /// The wording is that of `agentevals` where it has the same error; [`describe`](Self::describe) returns the message for
     /// text reports. `stderr` is standard error of the evaluator, or its end.
-    #[must_use]
     pub fn explain(&self, name: &str, stderr: &str) -> Option<String> {
         let stderr = stderr.trim();
         let evaluator = format!("Custom evaluator '{name}'");

@@ -11,7 +11,6 @@ use super::{Answer, BadAnswer, Verdict};
 /// Returns the verdict on a process that received one document and should have printed one.
 ///
 /// Of several errors, the first of these counts: timeout, signal, non-zero exit code, leaked pipe, invalid output.
-#[must_use]
 pub fn from_outcome(outcome: &Outcome) -> Verdict {
     judged(outcome, Expected::Result)
 }
@@ -57,7 +56,6 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
 /// An `error` next to a score is a report, too, and the score is then ignored. Only `null`, `false` and `0` mean that there
 /// was no error: for many exceptions, `str(e)` is an empty text, `JSON.stringify` returns an empty object, and the list of
 /// arguments is empty.
-#[must_use]
 pub fn from_text(text: &[u8]) -> Verdict {
     result_in(text, true)
 }

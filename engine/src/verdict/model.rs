@@ -74,7 +74,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns the status at this threshold; `None` for an error, which is not a status.
-    #[must_use]
     pub fn status(&self, threshold: f64) -> Option<Status> {
         match self {
             Self::Answer(answer) => Some(answer.status_for(threshold)),

@@ -22,7 +22,6 @@ impl Verdict {
     /// | exit code, any other signal | no | the program decided or crashed |
     /// | bad answer | no | as above |
     /// | not prepared, metric failed | no | a user has to fix the cause |
-    #[must_use]
     pub fn may_be_transient(&self) -> bool {
         match self {
             Self::TimedOut { .. }

@@ -85,7 +85,6 @@ impl ContainmentConfig {
     }
 
     /// Returns why its programs cannot ask models by a server of this machine, and what to do; `None` if they can.
-    #[must_use]
     pub fn models_problem(&self) -> Option<(&'static str, &'static str)> {
         models_problem(&self.executor, &self.containment)
     }
@@ -351,7 +350,6 @@ pub(super) fn check_source(fields: &Fields<'_>, code: &CodeConfig, what: &str) {
 
 /// Returns a problem for each path of a contained program that is below a directory which a contained program changes, of
 /// the same or another entry: a run could replace it by a link, which the next run would follow.
-#[must_use]
 pub fn changeable_paths(evaluators: &[EvaluatorConfig]) -> Vec<Problem> {
     let programs: Vec<(&EvaluatorConfig, &CodeConfig)> =
         evaluators.iter().filter_map(|it| Some((it, it.program()?))).collect();

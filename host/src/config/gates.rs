@@ -22,7 +22,6 @@ pub struct GateOverrides {
 
 impl GateOverrides {
     /// Creates it from options.
-    #[must_use]
     pub fn new(
         gates: Vec<Gate>,
         confidence: Option<f64>,

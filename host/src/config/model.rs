@@ -199,7 +199,6 @@ impl EvaluatorConfig {
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.
-    #[must_use]
     pub fn models(&self) -> Option<&ProgramModels> {
         self.program()?.models.as_ref()
     }
@@ -214,7 +213,6 @@ impl EvaluatorConfig {
     }
 
     /// Returns the settings of the judge of the entry; `None` if it asks no model.
-    #[must_use]
     pub fn judge(&self) -> Option<&JudgeSettings> {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
@@ -235,7 +233,6 @@ impl EvaluatorConfig {
     }
 
     /// Returns the lowest score that passes.
-    #[must_use]
     pub fn threshold(&self) -> f64 {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
@@ -394,14 +391,12 @@ pub struct RemoteConfig {
 
 impl RemoteConfig {
     /// Creates a program with default settings.
-    #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
         Self { wanted, program: CodeConfig::default() }
     }
 
     /// Returns the program after it was fetched to `path`.
-    #[must_use]
     pub fn at(&self, path: impl Into<PathBuf>) -> CodeConfig {
         CodeConfig { path: path.into(), fetched: true, ..self.program.clone() }
     }

@@ -14,13 +14,11 @@ macro_rules! output_formats {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Returns the name in configurations and on the command line.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// Returns the description for the help of the command.
-            #[must_use]
             pub fn description(self) -> &'static str {
                 match self { $(Self::$variant => $description,)* }
             }

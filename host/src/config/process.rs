@@ -35,7 +35,6 @@ pub struct LimitsConfig {
 
 impl LimitsConfig {
     /// Returns `limits` changed by this configuration.
-    #[must_use]
     pub fn apply(&self, mut limits: Limits) -> Limits {
         if let Some(output) = self.output {
             limits.stdout_cap = output;

@@ -17,7 +17,6 @@ use crate::registries::Registries;
 const ID: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/raw/main/docs/schema/eval_config.json");
 
 /// Returns the first line of a configuration, by which editors find the schema.
-#[must_use]
 pub fn schema_line() -> String {
     format!("# yaml-language-server: $schema={ID}\n")
 }
@@ -28,7 +27,6 @@ pub fn schema_line() -> String {
 /// The schema has the keys, their types and their possible values, as the reader of configurations takes them.
 /// [`Runner::check`](crate::run::Runner::check) also checks what a schema cannot express, such as whether files exist and
 /// names are unique.
-#[must_use]
 pub fn schema(known: &Registries) -> Value {
     let (problems, paths) = (Problems::new("", Syntax::Yaml), Paths::default());
     let reader = Reader { problems, paths, known };

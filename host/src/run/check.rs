@@ -34,7 +34,6 @@ pub struct Finding {
 impl Runner {
     /// Looks for every metric, file, runtime, executor and eval set that `config` names, in the order of the file.
     /// Builds, fetches and starts nothing.
-    #[must_use]
     pub fn check(&self, config: &Config) -> Vec<Finding> {
         let eval_set = config.eval_set.as_deref().map(|path| {
             let result = EvalSet::load(path)

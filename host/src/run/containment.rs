@@ -16,7 +16,6 @@ impl Runner {
     /// Returns the names of the evaluators that run code and are not contained: programs without an executor that contains
     /// them, linked evaluators, Python functions of graders, and judges and programs that ask a model `command:NAME`, which
     /// is named, too.
-    #[must_use]
     pub fn uncontained(&self, config: &Config) -> Vec<String> {
         let names = config.evaluators.iter().filter_map(|it| self.uncontained_name(config, it));
         names.collect()
@@ -66,7 +65,6 @@ impl Runner {
     }
 
     /// Returns the names of the evaluators whose programs come from a source and are not contained.
-    #[must_use]
     pub fn uncontained_remotes<'c>(&self, config: &'c Config) -> Vec<&'c str> {
         let remotes = config.evaluators.iter().filter_map(|it| match &it.kind {
             EvaluatorKind::Remote(remote) => Some((it.name.as_str(), &remote.program.executor)),

@@ -11,14 +11,12 @@ use crate::{
 
 impl Runner {
     /// Returns the sources of a run: those of this runner, with `file` and `local` at the paths of the configuration.
-    #[must_use]
     pub fn sources_of(&self, config: &Config) -> Sources {
         self.sources_at(config.sources.file.as_deref(), config.sources.local.as_deref())
     }
 
     /// Returns the sources of this runner, with `file` and `local` at these paths; `builtin` lists the metrics of this
     /// runner.
-    #[must_use]
     pub fn sources_at(&self, index: Option<&Path>, directory: Option<&Path>) -> Sources {
         let mut sources = self.registries.sources.located(index, directory);
         sources.register_source(Builtin::new(self.registries.metrics.clone()));

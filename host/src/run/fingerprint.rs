@@ -100,7 +100,6 @@ fn golden(set: &EvalSet) -> Golden {
 }
 
 /// Returns what parts of a run that do not have its golden cases are held against.
-#[must_use]
 pub fn expected_cases(set: &EvalSet) -> ExpectedCases {
     let recordable = set.cases.iter().filter(|case| !case.turns.is_empty());
     ExpectedCases {

@@ -31,7 +31,6 @@ impl Inspection {
     /// Reads trace files and directories of them; `-` is the standard input. Blocks.
     ///
     /// Groups traces as a run without an eval set does.
-    #[must_use]
     pub fn new(
         inputs: &[PathBuf],
         formats: &TraceFormats,
@@ -50,7 +49,6 @@ impl Inspection {
     }
 
     /// Returns the parts of all files that cannot be used.
-    #[must_use]
     pub fn left_out(&self) -> UnusableParts {
         let mut all = UnusableParts::default();
         for error in &self.errors {
@@ -62,14 +60,12 @@ impl Inspection {
     }
 
     /// Returns a hint on how to correct the file of one of the errors; `None` if the error message says enough.
-    #[must_use]
     pub fn hint(error: &LoadError) -> Option<String> {
         diagnosis::trace_hint(error)
     }
 }
 
 /// Returns the turns of a conversation as the document of an evaluator has them (`invocations`).
-#[must_use]
 pub fn invocations(conversation: &Conversation) -> Value {
     match turns_document(conversation, None) {
         Value::Object(mut document) => document.swap_remove("invocations").unwrap_or_default(),

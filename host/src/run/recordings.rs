@@ -33,13 +33,11 @@ impl Recordings {
     }
 
     /// Returns the golden cases, to be [found](CaseIndex::find) for conversations.
-    #[must_use]
     pub fn cases(&self) -> CaseIndex<'_> {
         CaseIndex::new(self.eval_set.as_ref()).strict(self.strict_matching)
     }
 
     /// Returns the golden case at a position of the eval set.
-    #[must_use]
     pub fn case(&self, position: usize) -> Option<&EvalCase> {
         self.eval_set.as_ref()?.cases.get(position)
     }
@@ -95,14 +93,12 @@ pub struct Extractor {
 
 impl Extractor {
     /// Prepares the extraction for a configuration.
-    #[must_use]
     pub fn new(runner: &Runner, config: &Config) -> Self {
         let conventions = runner.registries.conventions.clone();
         Self { conventions, attributes: runner.attributes(config) }
     }
 
     /// Returns the conversation of these traces, at least one.
-    #[must_use]
     pub fn conversation(&self, traces: &[Trace]) -> Conversation {
         self.of_group(&Group::new(traces.iter().collect()))
     }
@@ -113,7 +109,6 @@ impl Extractor {
 }
 
 /// Returns the recorded and the golden turns of a conversation, as the document of an evaluator has them.
-#[must_use]
 pub fn turns_document(conversation: &Conversation, golden: Option<&EvalCase>) -> Value {
     parse_python(&Turns::new(conversation, golden).to_object()).unwrap_or_default()
 }

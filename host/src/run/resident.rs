@@ -40,7 +40,6 @@ impl fmt::Debug for Resident {
 
 impl Residents {
     /// Starts without evaluators.
-    #[must_use]
     pub fn new(runner: &Runner) -> Self {
         Self { settings: runner.execution(), permits: Arc::new(Permits::new(runner.jobs, false)) }
     }
@@ -102,13 +101,11 @@ impl Resident {
     }
 
     /// Returns the report of an evaluation.
-    #[must_use]
     pub fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         self.prepared.report(evaluation)
     }
 
     /// Returns a file of its program that has changed or was deleted since it was planned.
-    #[must_use]
     pub fn outdated_file(&self) -> Option<&Path> {
         let Work::Program(program) = &self.prepared.evaluator.work else { return None };
         program.snapshot.outdated_file()

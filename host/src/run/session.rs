@@ -93,7 +93,6 @@ impl Runner {
     }
 
     /// Returns the variables, secrets and providers of this process for a session of judges.
-    #[must_use]
     pub fn environment(&self) -> Environment {
         let variable = |name: &str| Some(env::var_os(name)?.to_string_lossy().into_owned());
         let mut environment = Environment::new(variable);

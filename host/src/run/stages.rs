@@ -74,7 +74,6 @@ pub struct OneConversation {
 
 impl Request {
     /// Creates a request for these trace files and directories.
-    #[must_use]
     pub fn new<P: Into<PathBuf>>(traces: impl IntoIterator<Item = P>, config: Config) -> Self {
         let traces = traces.into_iter().map(Into::into).collect();
         Self { traces, config, ..Self::default() }

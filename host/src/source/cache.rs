@@ -46,26 +46,22 @@ impl Default for Cache {
 
 impl Cache {
     /// Creates the cache in `agentevals/evaluators` in `$XDG_CACHE_HOME` or `~/.cache`.
-    #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         let root = disk::cache_home(environment).map(|home| home.join("evaluators"));
         Self { root, is_complete: false }
     }
 
     /// Creates the cache in another directory.
-    #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: Some(root.into()), is_complete: false }
     }
 
     /// Uses a directory that has everything: what is not in it, or is not the content of its pin, is an error and is not fetched.
-    #[must_use]
     pub fn complete(root: impl Into<PathBuf>) -> Self {
         Self { is_complete: true, ..Self::at(root) }
     }
 
     /// Returns its directory, which need not exist; `None` without a home directory.
-    #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.root.as_deref()
     }

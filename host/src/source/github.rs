@@ -57,7 +57,6 @@ impl Place {
 impl GitHub {
     /// Creates the source with the settings of an environment, see
     /// [`Sources::in_environment`](super::Sources::in_environment).
-    #[must_use]
     pub fn new(environment: Environment) -> Self {
         Self { environment, client: Arc::default(), index: Arc::default() }
     }

@@ -25,13 +25,11 @@ pub struct Local {
 
 impl Local {
     /// Creates the source of a directory.
-    #[must_use]
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: Some(directory.into()) }
     }
 
     /// Creates the source of the directory in `AGENTEVALS_EVALUATOR_DIR`.
-    #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         Self { directory: environment.get(DIRECTORY_VARIABLE).map(PathBuf::from) }
     }
@@ -104,13 +102,11 @@ pub struct File {
 
 impl File {
     /// Creates the source of an index, or of the `index.yaml` in a directory.
-    #[must_use]
     pub fn new(index: impl Into<PathBuf>) -> Self {
         Self { index: Some(index.into()) }
     }
 
     /// Creates the source of the index in `AGENTEVALS_EVALUATOR_INDEX`.
-    #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         Self { index: environment.get(INDEX_VARIABLE).map(PathBuf::from) }
     }

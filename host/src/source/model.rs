@@ -125,7 +125,6 @@ const PREFIX: &str = "sha256:";
 
 impl ContentHash {
     /// Returns the hash of files in any order.
-    #[must_use]
     pub fn of(files: &[SourceFile]) -> Self {
         let mut lines: Vec<(&str, String)> =
             files.iter().map(|file| (file.path.as_str(), sha256(&file.bytes))).collect();
@@ -135,19 +134,16 @@ impl ContentHash {
     }
 
     /// Reads `sha256:` and 64 hexadecimal digits in lower case.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.strip_prefix(PREFIX).filter(|digits| is_sha256(digits)).map(|_| Self(text.to_owned()))
     }
 
     /// `sha256:` and 64 hexadecimal digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns the first 12 digits, for messages.
-    #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..PREFIX.len() + 12]
     }

@@ -44,7 +44,6 @@ pub struct Pin {
 
 impl Pins {
     /// Returns the lock file of a configuration: next to its file, or in the working directory.
-    #[must_use]
     pub fn file_of(config: Option<&Path>) -> PathBuf {
         let directory = config.and_then(Path::parent).unwrap_or(Path::new(""));
         directory.join(LOCK_FILE)
@@ -96,7 +95,6 @@ impl Pins {
     }
 
     /// Returns the pin of an evaluator.
-    #[must_use]
     pub fn get(&self, wanted: &Wanted) -> Option<&Pin> {
         self.pins.get(wanted)
     }
@@ -112,7 +110,6 @@ impl Pins {
     }
 
     /// Returns the text of the file.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEADER}version = {VERSION}\n");
         for (wanted, pin) in &self.pins {

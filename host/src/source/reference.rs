@@ -49,32 +49,27 @@ impl Reference {
     }
 
     /// Returns the text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns the directory; empty for the root of the source.
-    #[must_use]
     pub fn directory(&self) -> &str {
         self.0.rsplit_once('/').map_or("", |(directory, _)| directory)
     }
 
     /// Returns the file name.
-    #[must_use]
     pub fn file_name(&self) -> &str {
         self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
     }
 
     /// Returns the extension with its dot, in lower case; empty if the name has no extension.
-    #[must_use]
     pub fn extension(&self) -> String {
         let name = self.file_name();
         name.rfind('.').map_or_else(String::new, |dot| name[dot..].to_ascii_lowercase())
     }
 
     /// Returns true for a Rust source, whose evaluator is the package that contains it.
-    #[must_use]
     pub fn is_rust(&self) -> bool {
         self.extension() == ".rs"
     }

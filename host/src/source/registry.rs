@@ -34,7 +34,6 @@ impl Sources {
     /// | `AGENTEVALS_EVALUATOR_INDEX` | index of `file` | none |
     /// | `AGENTEVALS_EVALUATOR_DIR` | directory of `local` | none |
     /// | `SSL_CERT_FILE` | certificates to trust, in PEM | those of Mozilla |
-    #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         let mut sources = Self { by_name: BTreeMap::new() };
         sources.register_source(Builtin::new(crate::metric::built_in()));
@@ -50,7 +49,6 @@ impl Sources {
     }
 
     /// Returns these sources with other locations of `file` and `local`, if given.
-    #[must_use]
     pub fn located(&self, index: Option<&Path>, directory: Option<&Path>) -> Self {
         let mut sources = self.clone();
         if let Some(index) = index {
@@ -96,7 +94,6 @@ pub struct Builtin {
 
 impl Builtin {
     /// Lists these.
-    #[must_use]
     pub fn new(metrics: Metrics) -> Self {
         Self { metrics }
     }

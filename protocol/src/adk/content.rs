@@ -37,7 +37,6 @@ impl Content {
     }
 
     /// Returns the parts; empty if there is no list of parts.
-    #[must_use]
     pub fn parts(&self) -> &[Part] {
         self.parts.as_deref().unwrap_or_default()
     }
@@ -50,7 +49,6 @@ impl Content {
     /// let content = Content::from_parts([Part::from_text("It rains."), Part::from_text(""), Part::from_text("Stay in.")]);
     /// assert_eq!(content.text(), "It rains.\nStay in.");
     /// ```
-    #[must_use]
     pub fn text(&self) -> String {
         let texts = self.parts().iter().filter_map(|part| part.text.as_deref());
         texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
@@ -104,13 +102,11 @@ impl Part {
     }
 
     /// Creates a tool call.
-    #[must_use]
     pub fn from_function_call(call: FunctionCall) -> Self {
         Self { function_call: Some(call), ..Self::default() }
     }
 
     /// Creates the response of a tool.
-    #[must_use]
     pub fn from_function_response(response: FunctionResponse) -> Self {
         Self { function_response: Some(response), ..Self::default() }
     }

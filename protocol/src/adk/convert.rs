@@ -17,7 +17,6 @@ impl MetricInput {
     /// Converts the document to the default contract: see the table of [the module](crate::adk).
     ///
     /// `metric_name` is the name of the metric.
-    #[must_use]
     pub fn to_eval_input(self) -> Converted {
         let mut dropped = Dropped::default();
         dropped.of_input(&self);

@@ -30,7 +30,6 @@ impl MetricInput {
         ["eval_metric", "actual_invocations", "expected_invocations", "conversation_scenario"];
 
     /// Creates a document with these turns.
-    #[must_use]
     pub fn new(eval_metric: EvalMetric, actual_invocations: Vec<Invocation>) -> Self {
         Self { eval_metric, actual_invocations, ..Self::default() }
     }
@@ -58,7 +57,6 @@ impl MetricInput {
 
     /// Returns an argument as JSON, in snake_case whatever the casing of the document, without nulls for absent fields; `None` if
     /// the document does not have it. Free-form and unknown values are unchanged.
-    #[must_use]
     pub fn parameter(&self, name: &str) -> Option<Cow<'_, Value>> {
         let value = match name {
             "eval_metric" => serde_json::to_value(&self.eval_metric),

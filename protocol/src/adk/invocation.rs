@@ -89,19 +89,16 @@ impl Invocation {
     }
 
     /// Returns the text of the user's message.
-    #[must_use]
     pub fn user_text(&self) -> String {
         self.user_content.text()
     }
 
     /// Returns the text of the final response; `None` without a response, empty if it has no text.
-    #[must_use]
     pub fn final_text(&self) -> Option<String> {
         self.final_response.as_ref().map(Content::text)
     }
 
     /// Returns the events; empty for data of the other shape.
-    #[must_use]
     pub fn events(&self) -> &[InvocationEvent] {
         match &self.intermediate_data {
             Some(IntermediateDataType::InvocationEvents(data)) => &data.invocation_events,
@@ -278,7 +275,6 @@ object! {
 
 impl InvocationEvent {
     /// Returns true if it is a model call: it has tokens or a model.
-    #[must_use]
     pub fn is_model_call(&self) -> bool {
         self.usage_metadata.is_some() || self.model_version.is_some()
     }
@@ -356,13 +352,11 @@ object! {
 
 impl UsageMetadata {
     /// Returns the input tokens, including results of tools on the side of the model; `None` when neither is known.
-    #[must_use]
     pub fn input_tokens(&self) -> Option<i64> {
         sum([self.prompt_token_count, self.tool_use_prompt_token_count])
     }
 
     /// Returns the output tokens, including thoughts; `None` when neither is known.
-    #[must_use]
     pub fn output_tokens(&self) -> Option<i64> {
         sum([self.candidates_token_count, self.thoughts_token_count])
     }

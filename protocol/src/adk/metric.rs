@@ -47,7 +47,6 @@ impl EvalMetric {
 
     /// Returns the lowest score that passes: the criterion's threshold. `None` without one, which includes infinite ones, because
     /// JSON cannot represent them.
-    #[must_use]
     pub fn threshold(&self) -> Option<f64> {
         self.criterion.as_ref().and_then(|criterion| criterion.threshold).or(self.threshold)
     }
@@ -62,13 +61,11 @@ impl EvalMetric {
     /// assert_eq!(metric.status_of(Score::ratio(4, 5)), EvalStatus::Passed);
     /// assert_eq!(metric.status_of(Score::ratio(3, 4)), EvalStatus::Failed);
     /// ```
-    #[must_use]
     pub fn status_of(&self, score: Score) -> EvalStatus {
         EvalStatus::of(score, self.threshold())
     }
 
     /// Returns the keys of the criterion that the metric defines.
-    #[must_use]
     pub fn extras(&self) -> Option<&JsonObject> {
         self.criterion.as_ref().map(|criterion| &criterion.extras)
     }
@@ -164,7 +161,6 @@ impl EvalStatus {
     const ALL: [Self; 4] = [Self::Passed, Self::Failed, Self::NotEvaluated, Self::Informational];
 
     /// Compares a score with a threshold; without a threshold the status is `Informational`.
-    #[must_use]
     pub fn of(score: Score, threshold: Option<f64>) -> Self {
         match threshold {
             Some(threshold) if score.get() >= threshold => Self::Passed,
@@ -174,13 +170,11 @@ impl EvalStatus {
     }
 
     /// Returns the number in documents.
-    #[must_use]
     pub fn number(self) -> u8 {
         self as u8
     }
 
     /// Returns true for statuses that require a row for each turn.
-    #[must_use]
     pub fn is_verdict(self) -> bool {
         matches!(self, Self::Passed | Self::Failed)
     }

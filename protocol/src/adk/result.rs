@@ -47,7 +47,6 @@ object! {
 
 impl EvaluationResult {
     /// Creates a result without rows.
-    #[must_use]
     pub fn new(overall_score: impl IntoScore, overall_eval_status: EvalStatus) -> Self {
         Self {
             overall_score: Some(overall_score.into_score()),
@@ -57,14 +56,12 @@ impl EvaluationResult {
     }
 
     /// Creates the result of a metric that does not judge this conversation: neither a pass nor a failure.
-    #[must_use]
     pub fn not_evaluated() -> Self {
         Self::default()
     }
 
     /// Creates a result with the mean of the turns' scores and a row for each turn, all with the status by the metric's threshold.
     /// Turns without a score, and conversations without any score, are not evaluated.
-    #[must_use]
     pub fn mean_of<S: IntoTurnScore>(
         scores: impl IntoIterator<Item = S>,
         metric: &EvalMetric,
@@ -149,13 +146,11 @@ object! {
 
 impl PerInvocationResult {
     /// Creates the row of a turn that was judged.
-    #[must_use]
     pub fn new(score: impl IntoScore, eval_status: EvalStatus) -> Self {
         Self { score: Some(score.into_score()), eval_status, ..Self::default() }
     }
 
     /// Creates the row of a turn that was not judged.
-    #[must_use]
     pub fn not_evaluated() -> Self {
         Self::default()
     }
@@ -237,7 +232,6 @@ object! {
 impl EvaluationResult {
     /// Converts a result of the default contract for a conversation of `turns` turns: see the
     /// [table](super#as-an-answer-of-adk).
-    #[must_use]
     pub fn from_eval_result(result: EvalResult, turns: usize, threshold: Option<f64>) -> Self {
         let EvalResult { score, status, per_invocation_scores, details } = result;
         let overall = status.map_or_else(|| EvalStatus::of(score, threshold), EvalStatus::from);

@@ -11,7 +11,6 @@ const CONSUMED: [&str; 2] = ["threshold", "correct_answer_key"];
 impl EvaluateInput {
     /// Converts the document to the agentevals contract, with one turn or none: see the
     /// [table](super#as-a-document-of-agentevals). `name` is the evaluator's, because Agenta names none.
-    #[must_use]
     pub fn to_eval_input(&self, name: &str) -> Converted {
         let mut input = EvalInput::new(name).threshold(self.threshold()).tool_calls_unknown();
         input.config = self.parameters().cloned().unwrap_or_default();

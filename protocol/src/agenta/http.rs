@@ -23,7 +23,6 @@ pub struct HttpReply {
 impl HttpReply {
     /// Creates an answer. An answer that cannot be written, or is longer than [`MAX_REPLY`], becomes an error, because Agenta
     /// would not report the reason.
-    #[must_use]
     pub fn answer(outputs: &Outputs) -> Self {
         match serde_json::to_string(outputs) {
             Ok(body) if body.len() <= MAX_REPLY => {
@@ -44,7 +43,6 @@ impl HttpReply {
     }
 
     /// Creates an error. Agenta shows the message, so it is plain text: Agenta fails on a body that is a JSON object.
-    #[must_use]
     pub fn error(status: ErrorStatus, message: &str) -> Self {
         // Agenta parses every body that is valid JSON, whatever its content type.
         let is_json = serde_json::from_str::<serde_core::de::IgnoredAny>(message).is_ok();
@@ -83,7 +81,6 @@ pub enum ErrorStatus {
 
 impl ErrorStatus {
     /// Returns the HTTP status.
-    #[must_use]
     pub const fn code(self) -> u16 {
         self as u16
     }

@@ -62,7 +62,6 @@ impl EvaluateInput {
 
     /// Creates a call of custom code of interface v1. Agenta sends the correct answer among the inputs as well; it is added there
     /// if it is missing.
-    #[must_use]
     pub fn code_v1(
         mut inputs: JsonObject,
         output: impl Into<Value>,
@@ -78,13 +77,11 @@ impl EvaluateInput {
     }
 
     /// Creates a call of custom code of interface v2 or v3.
-    #[must_use]
     pub fn code(inputs: JsonObject, outputs: impl Into<Value>) -> Self {
         Self::new(Form::Code, inputs, Some(outputs.into()))
     }
 
     /// Creates the body of a request to a webhook.
-    #[must_use]
     pub fn webhook(inputs: JsonObject, output: impl Into<String>) -> Self {
         Self::new(Form::Webhook, inputs, Some(Value::String(output.into())))
     }
@@ -140,25 +137,21 @@ impl EvaluateInput {
     }
 
     /// Returns the form.
-    #[must_use]
     pub fn form(&self) -> Form {
         self.form
     }
 
     /// Returns the inputs of the app, if any.
-    #[must_use]
     pub fn inputs(&self) -> Option<&JsonObject> {
         self.document.get("inputs")?.as_object()
     }
 
     /// Returns one input of the app.
-    #[must_use]
     pub fn input(&self, name: &str) -> Option<&Value> {
         self.inputs()?.get(name)
     }
 
     /// Returns the output of the app: any JSON, always text for a webhook; `None` without an output.
-    #[must_use]
     pub fn output(&self) -> Option<&Value> {
         self.document.get(self.output_key()).filter(|output| !output.is_null())
     }
@@ -169,13 +162,11 @@ impl EvaluateInput {
     }
 
     /// Returns the output as text; other values as JSON text.
-    #[must_use]
     pub fn output_text(&self) -> Option<Cow<'_, str>> {
         Some(text_of(self.output()?))
     }
 
     /// Returns the output as JSON; text is parsed, and `None` if it is not JSON.
-    #[must_use]
     pub fn output_json(&self) -> Option<Cow<'_, Value>> {
         match self.output()? {
             Value::String(text) => serde_json::from_str(text).ok().map(Cow::Owned),
@@ -185,7 +176,6 @@ impl EvaluateInput {
 
     /// Returns the expected answer: `correct_answer` of the document, or the input named by
     /// [`correct_answer_key`](Self::correct_answer_key); `None` without one.
-    #[must_use]
     pub fn correct_answer(&self) -> Option<&Value> {
         let own = self.document.get("correct_answer");
         own.or_else(|| self.input(self.correct_answer_key()))
@@ -193,7 +183,6 @@ impl EvaluateInput {
 
     /// Returns the name of the input that is the expected answer: `parameters.correct_answer_key`, or
     /// [`DEFAULT_CORRECT_ANSWER_KEY`].
-    #[must_use]
     pub fn correct_answer_key(&self) -> &str {
         let key = self.parameters().and_then(|parameters| parameters.get("correct_answer_key"));
         key.and_then(Value::as_str)
@@ -202,38 +191,32 @@ impl EvaluateInput {
     }
 
     /// Returns the parameters of the app. Interface v1 always sends an empty object.
-    #[must_use]
     pub fn app_params(&self) -> Option<&JsonObject> {
         self.document.get("app_params")?.as_object()
     }
 
     /// Returns the parameters of the evaluator, if any.
-    #[must_use]
     pub fn parameters(&self) -> Option<&JsonObject> {
         self.document.get("parameters")?.as_object()
     }
 
     /// Returns the trace of the app, if any.
-    #[must_use]
     pub fn trace(&self) -> Option<&JsonObject> {
         self.document.get("trace")?.as_object()
     }
 
     /// Returns the test case, if any.
-    #[must_use]
     pub fn testcase(&self) -> Option<&Value> {
         self.document.get("testcase").filter(|testcase| !testcase.is_null())
     }
 
     /// Returns the lowest score for which `success` is true: `parameters.threshold`, or 0.5.
-    #[must_use]
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 
     /// Returns an argument of Agenta's functions by its name; `None` if the document does not have it. `output` and `outputs` are
     /// the same: each form has one of them.
-    #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&Value> {
         match name {
             "output" | "outputs" => self.document.get(self.output_key()),
@@ -406,7 +389,6 @@ impl Form {
     }
 
     /// Returns the key of the output of the app.
-    #[must_use]
     pub fn output_key(self) -> &'static str {
         match self {
             Self::CodeV1 | Self::Webhook => "output",

@@ -108,13 +108,11 @@ pub struct EvaluateResult {
 
 impl EvaluateResult {
     /// Creates a result with this score; the threshold decides `success`.
-    #[must_use]
     pub fn new(score: impl IntoScore) -> Self {
         Self { score: Some(score.into_score()), ..Self::default() }
     }
 
     /// Creates a result without a score.
-    #[must_use]
     pub fn succeeded(success: bool) -> Self {
         Self { success: Some(success), ..Self::default() }
     }
@@ -131,7 +129,6 @@ impl EvaluateResult {
 
     /// Converts a result of the default contract: its score, and whether it is a success. Agenta declares only these two, so
     /// details and scores of turns are dropped.
-    #[must_use]
     pub fn from_eval_result(result: &EvalResult, threshold: f64) -> Self {
         let success = match result.status {
             Some(status) => status == EvalStatus::Passed,

@@ -58,21 +58,18 @@ impl CodeJudgeInput {
     }
 
     /// Returns the question: the host's text, else the texts of the user's messages, joined by spaces.
-    #[must_use]
     pub fn question(&self) -> Option<&str> {
         let Wire { question, input_text, .. } = &self.wire;
         first([question, input_text, &self.derived.question])
     }
 
     /// Returns the description of a good answer. Version 5 does not send it.
-    #[must_use]
     pub fn expected_outcome(&self) -> Option<&str> {
         first([&self.wire.criteria, &self.wire.expected_outcome])
     }
 
     /// Returns the reference answer: the host's text, else the last expected message, else `expected` of the config, as version 5
     /// is configured.
-    #[must_use]
     pub fn reference_answer(&self) -> Option<&str> {
         self.written_reference().or(self.derived.reference.as_deref())
     }
@@ -85,7 +82,6 @@ impl CodeJudgeInput {
     /// Returns the agent's answer; an answer without text is `Some("")`.
     ///
     /// A large answer is in a file, see [`unread_output`](Self::unread_output), which the SDK reads.
-    #[must_use]
     pub fn candidate_answer(&self) -> Option<&str> {
         let Wire { output, answer, output_text, candidate_answer, .. } = &self.wire;
         output
@@ -99,7 +95,6 @@ impl CodeJudgeInput {
 
     /// Returns the path of the file with the answer, or the transcript, unless it was read. The host removes it after the judge
     /// exits.
-    #[must_use]
     pub fn unread_output(&self) -> Option<&str> {
         self.wire.output_path.as_deref().filter(|_| self.wire.output.is_none())
     }
@@ -123,25 +118,21 @@ impl CodeJudgeInput {
     }
 
     /// Returns the input of the agent, message by message.
-    #[must_use]
     pub fn input_messages(&self) -> &[Message] {
         self.wire.input()
     }
 
     /// Returns the messages of a good answer.
-    #[must_use]
     pub fn expected_messages(&self) -> &[Message] {
         self.wire.expected()
     }
 
     /// Returns the messages of the agent. The transcript since 4.36 starts with the input, which is left out here.
-    #[must_use]
     pub fn output_messages(&self) -> Option<&[Message]> {
         self.messages().map(|messages| &messages[self.wire.input_in_transcript()..])
     }
 
     /// Returns the transcript as the host wrote it; since 4.36 it starts with the input.
-    #[must_use]
     pub fn messages(&self) -> Option<&[Message]> {
         self.wire.transcript().map(|(_, messages)| messages)
     }
@@ -155,63 +146,53 @@ impl CodeJudgeInput {
     }
 
     /// Returns the tool calls of the agent, in order; `None` without a transcript.
-    #[must_use]
     pub fn tool_calls(&self) -> Option<impl Iterator<Item = &ToolCall>> {
         self.output_messages()
             .map(|messages| messages.iter().flat_map(|message| &message.tool_calls))
     }
 
     /// Returns files with guidelines, as absolute paths. Since 3.9 they are among the [`input_files`](Self::input_files).
-    #[must_use]
     pub fn guideline_files(&self) -> &[String] {
         let Wire { guideline_files, guideline_paths, .. } = &self.wire;
         guideline_files.as_ref().or(guideline_paths.as_ref()).map_or(&[], Vec::as_slice)
     }
 
     /// Returns files that belong to the question, as absolute paths.
-    #[must_use]
     pub fn input_files(&self) -> &[String] {
         self.wire.input_files.as_deref().unwrap_or_default()
     }
 
     /// Returns the summary of the trace; `None` without a trace.
-    #[must_use]
     pub fn trace_summary(&self) -> Option<&TraceSummary> {
         self.derived.summary.as_ref()
     }
 
     /// Returns the `trace` as the host wrote it, since 4.36 with events.
-    #[must_use]
     pub fn trace(&self) -> Option<&Trace> {
         self.wire.trace.as_ref()
     }
 
     /// Returns the number of tokens used.
-    #[must_use]
     pub fn token_usage(&self) -> Option<&TokenUsage> {
         self.wire.token_usage.as_ref().or_else(|| self.trace_summary()?.token_usage.as_ref())
     }
 
     /// Returns the cost, in US dollars.
-    #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         self.wire.cost_usd.or_else(|| self.trace_summary()?.cost_usd)
     }
 
     /// Returns the duration, in milliseconds.
-    #[must_use]
     pub fn duration_ms(&self) -> Option<f64> {
         self.wire.duration_ms.or_else(|| self.trace_summary()?.duration_ms)
     }
 
     /// Returns the start time as the host wrote it (ISO 8601).
-    #[must_use]
     pub fn start_time(&self) -> Option<&str> {
         self.time(&self.wire.start_time, |trace| &trace.start_time)
     }
 
     /// Returns the end time as the host wrote it (ISO 8601).
-    #[must_use]
     pub fn end_time(&self) -> Option<&str> {
         self.time(&self.wire.end_time, |trace| &trace.end_time)
     }
@@ -227,19 +208,16 @@ impl CodeJudgeInput {
     }
 
     /// Returns the agent's changes to its workspace, as a unified diff.
-    #[must_use]
     pub fn file_changes(&self) -> Option<&str> {
         self.wire.file_changes.as_deref()
     }
 
     /// Returns the path of the agent's workspace.
-    #[must_use]
     pub fn workspace_path(&self) -> Option<&str> {
         self.wire.workspace_path.as_deref()
     }
 
     /// Returns the metadata of the case from the configuration.
-    #[must_use]
     pub fn metadata(&self) -> Option<&JsonObject> {
         self.wire.metadata.as_ref()
     }
@@ -247,20 +225,17 @@ impl CodeJudgeInput {
     /// Returns the settings of the judge: the keys of its entry that AgentV does not use itself, overridden by those of a
     /// block `config`, which 2.5 sends separately. All names are in snake_case, as most commands of AgentV write them, at
     /// any depth: `minLength` of a configuration is `min_length`, and `Tags` is unchanged.
-    #[must_use]
     pub fn config(&self) -> Option<&JsonObject> {
         self.derived.config.as_ref().or(self.wire.config.as_ref())
     }
 
     /// Returns the results of the members by name, in documents for the aggregator of a composite evaluator, which have no other
     /// keys.
-    #[must_use]
     pub fn results(&self) -> Option<&BTreeMap<String, MemberResult>> {
         self.wire.results.as_ref()
     }
 
     /// Returns keys of later versions.
-    #[must_use]
     pub fn other(&self) -> &JsonObject {
         &self.wire.other
     }

@@ -41,7 +41,6 @@ impl Message {
     }
 
     /// Creates a message of that role without content.
-    #[must_use]
     pub fn silent(role: Role) -> Self {
         Self { role, ..Self::blank() }
     }
@@ -67,7 +66,6 @@ impl Message {
     }
 
     /// Returns the content as text; empty without content.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         self.content.as_ref().map_or(Cow::Borrowed(""), Content::text)
     }
@@ -128,7 +126,6 @@ pub enum Content {
 
 impl Content {
     /// Returns the content as text: the text, the texts of blocks, one per line, or JSON with an indentation of two.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
@@ -214,7 +211,6 @@ impl Block {
     }
 
     /// Returns the text of the block; `None` for files, images and blocks without text.
-    #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self.kind.as_str() {
             "text" => self.text.as_deref().or(self.value.as_deref()),

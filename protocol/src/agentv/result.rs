@@ -41,7 +41,6 @@ pub const DEFAULT_THRESHOLD: f64 = 0.8;
 
 impl CodeJudgeResult {
     /// Creates a result with this score and nothing else.
-    #[must_use]
     pub fn new(score: impl IntoScore) -> Self {
         let score = score.into_score();
         Self { score, assertions: Vec::new(), reasoning: None, details: None }
@@ -52,7 +51,6 @@ impl CodeJudgeResult {
     /// # Panics
     ///
     /// If there are no assertions, because such a result would pass an answer that was not judged.
-    #[must_use]
     #[track_caller]
     pub fn of(assertions: impl IntoIterator<Item = Assertion>) -> Self {
         let assertions: Vec<Assertion> = assertions.into_iter().collect();
@@ -100,13 +98,11 @@ impl CodeJudgeResult {
     }
 
     /// Returns the positive findings.
-    #[must_use]
     pub fn hits(&self) -> Vec<&str> {
         self.texts(true)
     }
 
     /// Returns the negative findings.
-    #[must_use]
     pub fn misses(&self) -> Vec<&str> {
         self.texts(false)
     }
@@ -262,7 +258,6 @@ impl CodeJudgeResult {
     /// Converts a result of the default contract: see the [table](super#as-an-answer-of-agentv).
     ///
     /// Results that are not evaluated are not supported: see [`Reply::answer`](crate::Reply::answer).
-    #[must_use]
     pub fn from_eval_result(result: EvalResult) -> Self {
         let EvalResult { score, status, per_invocation_scores, details } = result;
         let mut details = details.unwrap_or_default();

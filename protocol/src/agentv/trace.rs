@@ -25,7 +25,6 @@ object! {
 
 impl TokenUsage {
     /// Creates the numbers of input and output tokens.
-    #[must_use]
     pub fn new(input: u64, output: u64) -> Self {
         Self { input: Some(input), output: Some(output), ..Self::default() }
     }
@@ -60,7 +59,6 @@ pub struct TraceSummary {
 
 impl TraceSummary {
     /// Creates a summary with the number of events.
-    #[must_use]
     pub fn new(event_count: u64) -> Self {
         Self { event_count: Some(event_count), ..Self::default() }
     }
@@ -261,7 +259,6 @@ open_enum! {
 
 impl ToolStatus {
     /// Returns true if the call is known to have failed.
-    #[must_use]
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Error | Self::Timeout | Self::Cancelled)
     }

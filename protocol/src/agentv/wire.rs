@@ -296,7 +296,6 @@ fn is_camel_case(key: &str) -> bool {
 
 /// Converts a name by AgentV's rule: each upper-case letter becomes `_` and its lower-case form, unless the name begins with
 /// one.
-#[must_use]
 pub fn in_snake_case(name: &str) -> String {
     let is_camel = is_camel_case(name);
     let mut converted = String::with_capacity(name.len());

@@ -243,7 +243,6 @@ pub struct Info {
 
 impl Info {
     /// Returns the number of remaining calls.
-    #[must_use]
     pub fn remaining_calls(&self) -> u64 {
         self.max_calls.saturating_sub(self.call_count)
     }

@@ -99,13 +99,11 @@ impl FakeTarget {
     }
 
     /// Returns a client of it.
-    #[must_use]
     pub fn client(&self) -> TargetClient {
         TargetClient::of_script(Arc::clone(&self.script))
     }
 
     /// Returns the requests so far, in order. The requests of a batch are listed one by one.
-    #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.script.state().requests.clone()
     }

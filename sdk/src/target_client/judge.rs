@@ -243,7 +243,6 @@ impl Template {
 
     /// Returns the text, with values in place of names. A name that has no value stays as it is written. Values are put in as they are: a
     /// name in braces inside of one stays, too.
-    #[must_use]
     pub fn render(&self, variables: &Variables) -> String {
         let mut text = String::with_capacity(self.0.len());
         self.walk(|part| match part {
@@ -256,7 +255,6 @@ impl Template {
     }
 
     /// Returns the names that have no value, in their order, each once.
-    #[must_use]
     pub fn unknown(&self, variables: &Variables) -> Vec<&str> {
         let mut unknown = Vec::new();
         self.walk(|part| match part {
@@ -333,7 +331,6 @@ impl Variables {
     }
 
     /// Returns the value of that name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
