@@ -30,6 +30,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("Yields", "yield Score(1.0)", "the metric raised AttributeError: 'generator' object"),
     ("Raises", "raise KeyError('verdict')", "the metric raised KeyError: 'verdict'"),
     ("Asserts", "assert False", "the metric raised AssertionError"),
+    (
+        "Mute",
+        "raise type('Mute', (Exception,), {'__str__': lambda self: None})()",
+        "the metric raised Mute: its text cannot be read",
+    ),
     ("Recurses", "return self._run_eval_sync(output)", "the metric raised RecursionError"),
     ("Greedy", "return Score(len(bytearray(1 << 62)))", "the metric raised MemoryError"),
     ("Exits", "sys.exit('no key')", "the metric raised SystemExit: no key"),

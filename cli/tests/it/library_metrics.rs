@@ -461,6 +461,10 @@ fn mistakes_in_entries_are_found_before_anything_runs() {
             "metric: 'autoevals.nothing:X'".to_owned(),
             "`autoevals` has no module `autoevals.nothing`",
         ),
+        (
+            "metric: 'openevals.strings:exact_match'".to_owned(),
+            "`openevals` has no module `openevals.strings`; did you mean `openevals.string`?",
+        ),
         (weighs("{}"), "`autoevals:Weighs` needs the argument `weight`: write it below `args`"),
         (weighs("{weigth: 1}"), "has no argument `weigth`; did you mean `weight`?"),
         (
@@ -510,8 +514,16 @@ fn wrong_keys_are_problems_of_the_configuration() {
         ("metric: 'autoevals:X', retrieval: [3]", "`retrieval` must be text"),
         (
             "metric: 'autoevals:X', requirements: [\"a\\nb\"]",
-            "`requirements` has a control character",
+            "`requirements` has `a\\nb`, which is not a requirement, such as",
         ),
+        (
+            "metric: 'autoevals:X', requirements: [./autoevals-1-py3-none-any.whl]",
+            "`requirements` has `./autoevals-1-py3-none-any.whl`, which is not a requirement, such as `rapidfuzz>=3` or \
+             `name @ file:///FILE.whl`",
+        ),
+        ("metric: 'autoevals:X', requirements: ['--pre']", "has `--pre`, which is not"),
+        ("metric: 'autoevals:X', requirements: [autoevals, ' ']", "has ``, which is not"),
+        ("metric: 'autoevals:X', retrieval: [\"a\\tb\"]", "`retrieval` has `a\\tb`, which"),
         ("metric: 'autoevals:X', config: {}", "unknown key `config`"),
         ("metric: 'autoevals:X', contract: adk", "unknown key `contract`"),
     ] {
@@ -580,6 +592,10 @@ fn another_version_than_the_tried_ones_is_a_warning() {
     let warnings = of(evaluate(&directory, &entries).exits(0));
     let expected = "works: autoevals 0.5 is installed, and its metrics were tried with 0.4.1";
     assert!(warnings.contains(expected), "{warnings}");
+    let renamed = entry("renamed", "metric: 'autoevals:Renamed', requirements: [autoevals>=0.4]");
+    let ran = evaluate(&directory, &renamed).exits(2);
+    let expected = "has no metric `Renamed` (autoevals 0.5 is installed, and its metrics were";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 /// Runs a metric over five conversations, one after the other, and returns how often its library was imported.

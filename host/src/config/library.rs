@@ -10,7 +10,7 @@ use crate::{
     hosts::library::{LIBRARIES, Library, LibraryMetric},
     json::{Object, Value},
     report::run_file::Digester,
-    runtime::Environment,
+    runtime::{Environment, requirements::is_requirement},
 };
 
 /// Pattern of `metric`.
@@ -18,6 +18,13 @@ const METRIC: &str = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$";
 
 /// Variable of the key that clients of OpenAI's insist on.
 const KEY: &str = "OPENAI_API_KEY";
+
+/// What pip installs. Its options and bare paths are refused in programs, and this program is not one that the user has written.
+const REQUIREMENT: (&str, fn(&str) -> bool) =
+    ("a requirement, such as `rapidfuzz>=3` or `name @ file:///FILE.whl`", is_requirement);
+
+const TOOL: (&str, fn(&str) -> bool) =
+    ("a name of a tool", |text| !text.is_empty() && !text.contains(char::is_control));
 
 /// A metric as an entry names it.
 #[derive(Clone, Copy)]
@@ -38,10 +45,10 @@ pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<Code
         let metric! = read(metric, read_metric);
         /// Arguments of the metric.
         let args = object();
-        /// Python packages to install, as pip takes them; default: the version of the library that was tried.
-        let requirements = read(names.clone(), |field| read_names(field, "autoevals==0.4.1"));
+        /// Python packages to install, each as autoevals==0.4.1 or NAME @ file:///FILE.whl; default: the version of the library that was tried.
+        let requirements = read(names.clone(), |field| read_names(field, "autoevals==0.4.1", REQUIREMENT));
         /// Tools whose results are the retrieved texts, for metrics that need them.
-        let retrieval = read(names, |field| read_names(field, "search"));
+        let retrieval = read(names, |field| read_names(field, "search", TOOL));
     }
     let named: Named<'_> = metric?;
     let requirements =
@@ -110,8 +117,12 @@ fn read_metric(field: Field<'_>) -> Option<Named<'_>> {
     Some(Named { library, module, name })
 }
 
-/// Reads a list of names.
-fn read_names(field: Field<'_>, example: &str) -> Option<Vec<String>> {
+/// Reads a list of texts that are `kind` if `accepts` returns true.
+fn read_names(
+    field: Field<'_>,
+    example: &str,
+    (kind, accepts): (&str, fn(&str) -> bool),
+) -> Option<Vec<String>> {
     let NodeKind::Sequence(items) = &field.node.kind else {
         return field.expected("a list").hint(format!("for example [{example}]")).none();
     };
@@ -120,9 +131,10 @@ fn read_names(field: Field<'_>, example: &str) -> Option<Vec<String>> {
     }
     let text = |node: &Node| {
         let item = Field { node, ..field };
-        let text = item.text()?;
-        if text.chars().any(char::is_control) {
-            return item.add(format!("`{}` has a control character", field.key)).none();
+        let text = item.text()?.trim();
+        if !accepts(text) {
+            let shown = text.escape_debug();
+            return item.add(format!("`{}` has `{shown}`, which is not {kind}", field.key)).none();
         }
         Some(text.to_owned())
     };

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use evaluator_document::did_you_mean;
 use evaluator_engine::work::{Program, Work, broken};
 use evaluator_protocol::{Capability, Description};
 use tokio::task::JoinSet;
@@ -12,7 +13,7 @@ use tokio::task::JoinSet;
 use super::{Plan, RunEvent, Runner, program_file::execution_context};
 use crate::{
     config::EvaluatorConfig,
-    hosts::library::{Library, LibraryMetric},
+    hosts::library::Library,
     json::{NonFinite, Object, ParseOptions, Value, parse, to_string},
     process::{self, Cancellation, CommandSpec, Limits, Outcome},
     runtime::{Environment, Reuse},
@@ -162,6 +163,7 @@ fn read(outcome: &Outcome, count: usize, config: &Object) -> Result<Vec<Examined
         return Ok((0..count).map(|_| Examined::Mistake(mistake.clone())).collect());
     }
     let text = answer_text(outcome)?;
+    let answer = |line| answer(line, Library::of(module));
     let answers: Option<Vec<Examined>> = text.lines().map(answer).collect();
     answers.filter(|answers| answers.len() == count).ok_or_else(|| {
         let line = text.lines().find(|line| answer(line).is_none()).unwrap_or_default();
@@ -203,17 +205,22 @@ fn no_module(stderr: &str, module: &str) -> Option<String> {
         last.strip_prefix("ModuleNotFoundError: No module named '")?.split('\'').next()?;
     let (library, _) = module.split_once('.')?;
     let is_its_own = missing != library && format!("{module}.").starts_with(&format!("{missing}."));
-    is_its_own.then(|| format!("`{library}` has no module `{missing}`"))
+    let known = Library::of(module).map_or(&[][..], |library| library.modules);
+    let hint = did_you_mean(module, known.iter().copied()).map(|hint| format!("; {hint}"));
+    is_its_own.then(|| format!("`{library}` has no module `{missing}`{}", hint.unwrap_or_default()))
 }
 
-fn answer(line: &str) -> Option<Examined> {
+fn answer(line: &str, library: Option<&Library>) -> Option<Examined> {
     let answer = parse(line, &ParseOptions::default()).ok()?.value;
     let text = |value: &Value| value.as_str().map(str::to_owned);
+    let version = answer.get("version").and_then(text);
     if let Some(mistake) = answer.get("mistake").and_then(text) {
-        return Some(Examined::Mistake(mistake));
+        let untried = library.and_then(|library| untried(library, version.as_deref()));
+        let untried = untried.map(|untried| format!(" ({untried})"));
+        return Some(Examined::Mistake(mistake + &untried.unwrap_or_default()));
     }
     let needs = answer.get("needs")?.as_array()?.iter().filter_map(text).collect();
-    Some(Examined::Works { version: answer.get("version").and_then(text), needs })
+    Some(Examined::Works { version, needs })
 }
 
 /// A metric that an installed library has.
@@ -276,8 +283,7 @@ fn listed(entry: &Value) -> Option<LibraryEntry> {
 }
 
 /// Returns the warning about a version that the adapter of a library was not tried with.
-pub(super) fn untried(metric: &LibraryMetric, version: Option<&str>) -> Option<String> {
-    let library = metric.library;
+fn untried(library: &Library, version: Option<&str>) -> Option<String> {
     let version = version.filter(|version| library.tried().all(|tried| tried != *version))?;
     let tried = library.tried().collect::<Vec<_>>().join(", ");
     Some(format!(
@@ -297,7 +303,7 @@ fn apply(plan: &mut Plan, index: usize, examined: Examined, mistakes: &mut Vec<S
         }
         Examined::Works { version, .. } => {
             let metric = program.library.as_deref();
-            let warning = metric.and_then(|metric| untried(metric, version.as_deref()));
+            let warning = metric.and_then(|it| untried(it.library, version.as_deref()));
             plan.warnings.extend(warning.map(|text| format!("{}: {text}", evaluator.name)));
             // It answers `--describe` only after the imports.
             if program.worker.is_some() {

@@ -143,6 +143,15 @@ class Metric:
         return (1.0 - share if self.lower_is_better else share), reason
 
 
+def said(problem):
+    """Returns the class of an exception, and its text if it has one."""
+    try:
+        text = str(problem)
+    except Exception:
+        text = "its text cannot be read"
+    return type(problem).__name__ + (": " + text if text else "")
+
+
 def shown(value):
     text = "%s %r" % (type(value).__name__, value)
     return text if len(text) <= 200 else text[:200] + ".."
@@ -260,7 +269,7 @@ def made(name, make):
         return make()
     except Exception as problem:
         traceback.print_exc()
-        raise Mistake("`%s` refuses its arguments: %s: %s" % (name, type(problem).__name__, problem))
+        raise Mistake("`%s` refuses its arguments: %s" % (name, said(problem)))
 
 
 #: What asks models, by its kind, its model, and the address and the token of the models.
@@ -352,8 +361,7 @@ def answer(document):
     except BaseException as problem:
         # Also what libraries raise to end a program or a task.
         traceback.print_exc()
-        kind = type(problem).__name__
-        return error("metric", "the metric raised %s: %s" % (kind, problem) if str(problem) else "the metric raised %s" % kind)
+        return error("metric", "the metric raised " + said(problem))
     finally:
         # A process that the metric has forked gives no second answer.
         if os.getpid() != process:
@@ -376,13 +384,13 @@ def examined(document):
         metric = loaded(config, examines=True)
         if "retrieved" in metric.needs and not config.get("retrieval"):
             raise Mistake("`%s` needs retrieved texts: name the tools that give them, e.g. `retrieval: [search]`" % config["metric"])
+        found = {"needs": [PARTS[need][0] for need in metric.needs]}
     except Mistake as mistake:
-        return {"mistake": str(mistake)}
+        found = {"mistake": str(mistake)}
     except (Exception, SystemExit) as problem:
         traceback.print_exc()
-        return {"mistake": "`%s` cannot be made: %s: %s" % (config["metric"], type(problem).__name__, problem)}
-    needs = [PARTS[need][0] for need in metric.needs]
-    return {"needs": needs, "version": version_of(PACKAGE)}
+        found = {"mistake": "`%s` cannot be made: %s" % (config["metric"], said(problem))}
+    return {**found, "version": version_of(PACKAGE)}
 
 
 def listed():

@@ -393,7 +393,7 @@ impl Block {
             };
             let text = text.trim();
             let is_plain = requirements::is_plain(text);
-            if !is_plain && (fetched || !requirements::is_direct_reference(text)) {
+            if !is_plain && (fetched || !requirements::is_requirement(text)) {
                 let allowed = if fetched {
                     "an evaluator that was fetched or is contained may only name packages of the index, such as `rapidfuzz>=3`"
                 } else {

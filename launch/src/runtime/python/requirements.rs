@@ -73,6 +73,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<String>, NotPlain> {
     Ok(requirements)
 }
 
+/// Returns true if a text is one requirement as PEP 508 has it: a package of the index, or `NAME @ URL`.
+#[must_use]
+pub fn is_requirement(text: &str) -> bool {
+    is_plain(text) || is_direct_reference(text)
+}
+
 /// Returns true if a text is one requirement that only names a package of the index.
 pub(super) fn is_plain(text: &str) -> bool {
     parse(text).is_ok_and(|parsed| parsed == [text])
