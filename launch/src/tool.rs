@@ -242,7 +242,7 @@ fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registe
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         crate::process::reset_signals(&mut command);
     }
-    start_registered(|| command.spawn(), |child| Some(child.id()))
+    start_registered(|| command.spawn(), |child| Some(child.id()), true)
 }
 
 #[cfg(all(test, unix))]

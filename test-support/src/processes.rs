@@ -125,18 +125,25 @@ impl Mark {
     }
 }
 
-/// Children of this process that have not been reaped. They have no environment, and so no mark. Linux only.
-pub fn unreaped_children() -> Vec<String> {
+/// Children of a process, which may be dead and not reaped, by process id. Empty where there is no `/proc`.
+pub fn children_of(parent: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         // `pid (name) state parent ...`; the name may hold anything, even parentheses.
         let Some((_, after_name)) = stat.rsplit_once(") ") else { continue };
-        if after_name.split(' ').nth(1) == Some(&process::id().to_string()) {
-            found.push(stat);
+        if after_name.split(' ').nth(1) == Some(parent) {
+            found.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
     found
+}
+
+/// Children of this process that are dead and have not been reaped. They have no environment, and so no mark. Linux only.
+pub fn unreaped_children() -> Vec<String> {
+    let mut children = children_of(&process::id().to_string());
+    children.retain(|child| is_zombie(child));
+    children
 }
 
 /// Number of descriptors that this process has open, including the one that counts them. Linux only.

@@ -142,6 +142,7 @@ const EXITS: &str = "sdk/src/program/mod.rs";
 /// The only sources that start processes, each with what it starts.
 const STARTERS: &[(&str, &str)] = &[
     ("cli/src/bin/cargo-evaluator.rs", "the command"),
+    ("launch/src/process/os/guardian.rs", "the shell that kills them when this process was killed"),
     ("launch/src/process/spawn.rs", "evaluators"),
     ("launch/src/tool.rs", "compilers, installers, and interpreters' version checks"),
     ("sandbox/src/helper/start.rs", "contained programs, by becoming them"),

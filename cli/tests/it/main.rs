@@ -56,6 +56,7 @@ mod judge_quotes;
 mod judge_server;
 mod judge_simulator;
 mod judge_vectors;
+mod killed;
 mod languages;
 mod large_runs;
 #[cfg(unix)]

@@ -10,6 +10,7 @@
 //!   bounded time only.
 //! - Every program leads its own process group, and nothing of the group outlives the call. A process that leaves the
 //!   group (a daemon in its own session) cannot be reached.
+//! - If this process is killed, a shell kills the groups that are left (Unix).
 //! - A container outlives the client of its engine, which is the process that is supervised. So it is killed by its name.
 //!
 //! Everything runs on the tokio runtime of the caller, which needs its I/O and time drivers enabled; a current-thread

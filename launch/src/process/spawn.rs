@@ -37,13 +37,15 @@ const BUSY_RETRIES: [Duration; 5] = [
 /// Starts the command as leader of its own group, with this standard input and pipes for both outputs.
 pub(super) async fn spawn(spec: &CommandSpec, stdin: Stdio) -> io::Result<(Child, Registered)> {
     let mut command = command(spec, stdin)?;
+    // What an executor contains ends with this process.
+    let guards = spec.starter.is_none();
     for wait in BUSY_RETRIES {
-        match start(|| command.spawn(), Child::id) {
+        match start(|| command.spawn(), Child::id, guards) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => sleep(wait).await,
             started => return started,
         }
     }
-    start(|| command.spawn(), Child::id)
+    start(|| command.spawn(), Child::id, guards)
 }
 
 #[expect(
@@ -191,12 +193,13 @@ pub(super) fn kill_groups() {
 }
 
 /// Starts a child by `start`, and registers it by the `id` of its leader until the returned guard is dropped. The
-/// guard must be dropped before the leader is reaped.
+/// guard must be dropped before the leader is reaped. With `guards`, the group also ends if this process is killed.
 pub(crate) fn start<C>(
     start: impl FnOnce() -> io::Result<C>,
     id: impl FnOnce(&C) -> Option<u32>,
+    guards: bool,
 ) -> io::Result<(C, Registered)> {
-    ALL.start(start, |child| id(child).map(Leader::Child))
+    ALL.start(start, |child| id(child).map(Leader::Child), guards)
 }
 
 /// Registers a fork of a server until the returned guard is dropped, which must be before the server may reap it.
@@ -206,7 +209,7 @@ pub(crate) fn start<C>(
 /// This program is ending.
 #[cfg_attr(not(unix), expect(dead_code, reason = "servers need Unix sockets"))]
 pub(super) fn register_fork(leader: Option<u32>) -> io::Result<Registered> {
-    let registered = ALL.start(|| Ok(()), |()| leader.map(Leader::Fork));
+    let registered = ALL.start(|| Ok(()), |()| leader.map(Leader::Fork), true);
     registered.map(|((), registered)| registered)
 }
 
@@ -219,6 +222,11 @@ enum Leader {
 }
 
 impl Leader {
+    fn id(self) -> u32 {
+        let (Self::Fork(id) | Self::Child(id)) = self;
+        id
+    }
+
     fn kill_group(self) {
         match self {
             Self::Fork(leader) => os::kill_group_of_fork(leader),
@@ -231,6 +239,8 @@ impl Leader {
 #[derive(Debug)]
 pub(crate) struct Registered {
     leader: Option<Leader>,
+    /// Dropped with this, so before the leader is reaped.
+    _guarded: Option<os::Guarded>,
     list: &'static ProcessRegistry,
 }
 
@@ -263,6 +273,7 @@ impl ProcessRegistry {
         &'static self,
         start: impl FnOnce() -> io::Result<C>,
         leader: impl FnOnce(&C) -> Option<Leader>,
+        guards: bool,
     ) -> io::Result<(C, Registered)> {
         // Counted first and checked second, so that either this sees the flag, or `kill_all` sees the count. No lock is
         // held: a start may take as long as the file system does.
@@ -275,7 +286,8 @@ impl ProcessRegistry {
         let registered = started.map(|started| {
             let leader = leader(&started);
             self.leaders().extend(leader);
-            (started, Registered { leader, list: self })
+            let _guarded = leader.filter(|_| guards).map(|it| os::Guarded::new(it.id()));
+            (started, Registered { leader, _guarded, list: self })
         });
         self.starting.fetch_sub(1, Ordering::SeqCst);
         registered
@@ -355,9 +367,10 @@ mod registry_tests {
     #[test]
     fn all_registered_processes_end_and_none_starts() {
         static LIST: ProcessRegistry = ProcessRegistry::new();
-        let (mut stubborn, _listed) =
-            LIST.start(|| shell("trap '' TERM INT; while :; do sleep 600; done"), id).unwrap();
-        let (mut gone, listed) = LIST.start(|| shell("exit 3"), id).unwrap();
+        let (mut stubborn, _listed) = LIST
+            .start(|| shell("trap '' TERM INT; while :; do sleep 600; done"), id, true)
+            .unwrap();
+        let (mut gone, listed) = LIST.start(|| shell("exit 3"), id, true).unwrap();
         drop(listed);
         assert_eq!(gone.wait().unwrap().code(), Some(3));
         // One that is being started when everything is to end.
@@ -368,7 +381,7 @@ mod registry_tests {
                 thread::sleep(Duration::from_millis(50));
                 shell("sleep 600")
             };
-            LIST.start(start, id).unwrap()
+            LIST.start(start, id, true).unwrap()
         });
         begins.recv().unwrap();
         LIST.kill_all();
@@ -376,7 +389,7 @@ mod registry_tests {
         for child in [&mut stubborn, &mut late] {
             assert_eq!(child.wait().unwrap().signal(), Some(9));
         }
-        let error = LIST.start(|| shell("sleep 600"), id).unwrap_err();
+        let error = LIST.start(|| shell("sleep 600"), id, true).unwrap_err();
         assert_eq!(error.to_string(), "this program is ending");
     }
 }

@@ -11,11 +11,15 @@ pub use secrecy::hide_memory;
 #[cfg(unix)]
 mod exec;
 #[cfg(unix)]
+mod guardian;
+#[cfg(unix)]
 mod unix;
 #[cfg(unix)]
 pub(crate) use exec::reset as reset_signals;
 #[cfg(unix)]
 pub(super) use exec::{CPU_TIME_IS_OVER, KILLED, limit_running};
+#[cfg(unix)]
+pub(super) use guardian::Guarded;
 #[cfg(unix)]
 pub(super) use unix::{
     ExitWatch, Group, Identified, configure, ending, is_out_of_descriptors, kill_group_of_fork,
@@ -28,7 +32,7 @@ pub(crate) use unix::{kill_group, kill_group_of_dead};
 mod other;
 #[cfg(not(unix))]
 pub(super) use other::{
-    CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors,
+    CPU_TIME_IS_OVER, ExitWatch, Group, Guarded, KILLED, configure, ending, is_out_of_descriptors,
     kill_group_of_fork, read_now,
 };
 #[cfg(not(unix))]

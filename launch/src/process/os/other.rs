@@ -68,6 +68,16 @@ pub(in super::super) fn kill_group_of_fork(_leader: u32) {}
 /// Processes cannot be killed by id.
 pub(crate) fn kill_group_of_dead(_leader: u32) {}
 
+/// Nothing can be killed after the end of this process.
+#[derive(Debug)]
+pub(in super::super) struct Guarded;
+
+impl Guarded {
+    pub(in super::super) fn new(_leader: u32) -> Self {
+        Self
+    }
+}
+
 /// Waits for the exit. Reaping is harmless here, because no id is used afterwards.
 #[derive(Debug)]
 pub(in super::super) struct ExitWatch {}
