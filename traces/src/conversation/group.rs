@@ -1,8 +1,8 @@
 //! Grouping of traces into conversations.
 
 use std::{
-    collections::{HashMap, HashSet, hash_map::Entry},
-    fmt,
+    collections::{HashMap, hash_map::Entry},
+    fmt, mem,
 };
 
 use indexmap::{IndexMap, IndexSet};
@@ -286,7 +286,7 @@ impl Groups {
         }
         let mut start = 0;
         for end in &mut ends {
-            let count = std::mem::replace(end, start);
+            let count = mem::replace(end, start);
             start += count;
         }
         let mut members = vec![0; start as usize];
@@ -325,8 +325,8 @@ pub fn group_indexed(
     let mut keys = vec![NONE; index.names()];
     // Names that were found by reading traces.
     let mut others = IndexSet::new();
-    // Names that traces have and that are not used.
-    let mut ignored = HashSet::new();
+    // Whether a trace has a name that is not used, by the number of the name.
+    let mut ignored = vec![false; index.names()];
     for trace in traces() {
         let id = index.id_number(trace) as usize;
         if by_conversation {
@@ -337,7 +337,7 @@ pub fn group_indexed(
                 grouped_by.named[key] = true;
             }
         } else if let Some((key, name)) = index.tracked(trace).and_then(first_name) {
-            grouped_by.named[key] |= !ignored.insert(name);
+            grouped_by.named[key] |= mem::replace(&mut ignored[name], true);
         }
     }
     (groups_of(index, &counts, &keys, others.len()), grouped_by)

@@ -221,6 +221,12 @@ impl Catalog {
         self.numbers = Vec::new();
     }
 
+    /// Forgets the names of conversations, and keeps the ids of traces.
+    pub(super) fn end_grouping(&mut self) {
+        self.tracked = Vec::new();
+        self.names.keep(&mut self.ids);
+    }
+
     /// Returns the id of a trace.
     pub(super) fn id(&self, trace: usize) -> Arc<str> {
         match self.file(trace) {

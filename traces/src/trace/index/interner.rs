@@ -33,9 +33,23 @@ impl Interner {
         self.ends.reserve(ids);
     }
 
-    /// Frees what only adding and finding texts needs. None can be found afterwards.
-    pub(super) fn finish(&mut self) {
+    /// Keeps only the texts with these numbers, and renumbers them. None can be added or found afterwards.
+    pub(super) fn keep(&mut self, numbers: &mut [u32]) {
+        // First, since the texts are copied.
         self.numbers = HashTable::new();
+        let mut kept = vec![None; self.len()];
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(numbers.len()));
+        bytes.reserve(numbers.len() * TRACE_ID);
+        for number in numbers {
+            *number = *kept[*number as usize].get_or_insert_with(|| {
+                let text = stored(&self.bytes, &self.ends, *number).unwrap_or_default();
+                bytes.extend_from_slice(text);
+                // Both are at most what they were with all texts.
+                ends.push(bytes.len() as u32);
+                ends.len() as u32 - 1
+            });
+        }
+        (self.bytes, self.ends) = (bytes, ends);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -123,6 +137,20 @@ mod tests {
         assert_eq!(texts.bytes.len(), 33);
         assert_eq!(texts.get(0), id);
         assert_eq!(texts.get(1), "0123456789abcdef");
+    }
+
+    #[test]
+    fn only_texts_that_are_kept_take_memory() {
+        let mut texts = Interner::default();
+        let ids = [1, 2].map(|id: u8| format!("{id:032x}"));
+        let mut numbers: Vec<u32> = [&ids[0], "a session", &ids[1], "another", &ids[0]]
+            .iter()
+            .map(|text| texts.add(text).unwrap())
+            .collect();
+        numbers.retain(|number| number % 2 == 0);
+        texts.keep(&mut numbers);
+        assert_eq!((&*numbers, texts.len(), texts.bytes.len()), (&[0, 1, 0][..], 2, 32));
+        assert_eq!([0, 1].map(|number| texts.get(number)), ids);
     }
 
     proptest! {

@@ -150,7 +150,7 @@ impl TraceIndex {
     /// Frees what [`group_indexed`](crate::conversation::group_indexed) alone needs. The traces are not grouped again.
     #[doc(hidden)]
     pub fn end_grouping(&mut self) {
-        self.catalog.names.finish();
+        self.catalog.end_grouping();
     }
 
     /// Returns the names that the tracked attributes of a trace have, or `None` if only reading the trace tells.

@@ -323,7 +323,7 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
     let mut formats = TraceFormats::default();
     formats.register(Whole);
     let (whole, errors) = load(&paths, &formats);
-    let index = TraceIndex::new(paths, &formats, GROUPING, &|| false);
+    let mut index = TraceIndex::new(paths, &formats, GROUPING, &|| false);
     assert!(errors.is_empty() && index.errors.is_empty(), "{:?}", index.errors);
     assert!(index.is_held());
     let read: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
@@ -346,6 +346,12 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
     }
     let by_name = vec![3, 3, 2, 2, 1, 1];
     assert_eq!(sizes, [by_name.clone(), by_name, vec![2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]]);
+    // Names of conversations are not needed any more.
+    let names = index.names();
+    index.end_grouping();
+    assert!(index.names() < names);
+    let read: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
+    assert_eq!(texts(read.iter().map(AsRef::as_ref)), texts(&whole));
 }
 
 #[test]
