@@ -302,6 +302,7 @@ impl PreparedEvaluator {
         evaluation
     }
 
+    // Whatever waits for more than a permit is boxed: a task is allocated and moved in its full size for every evaluation.
     async fn ask(&self, input: Input<'_>, permits: &Permits) -> Evaluation {
         match &self.evaluator.work {
             _ if permits.is_closed() => not_run(),
@@ -318,7 +319,8 @@ impl PreparedEvaluator {
                     return self.lost("grades recordings, and this is a document");
                 };
                 let input = (recording, repeat);
-                let evaluation = graded.evaluate(input, permits, &self.cancellation).await;
+                let evaluation =
+                    Box::pin(graded.evaluate(input, permits, &self.cancellation)).await;
                 self.redacted(evaluation.unwrap_or_else(not_run))
             }
             Work::Judge(judged) => {
@@ -326,14 +328,14 @@ impl PreparedEvaluator {
                     return self.lost("judges recordings, and this is a document");
                 };
                 let Some(_permit) = permits.take_judged().await else { return not_run() };
-                judged.evaluate(recording, repeat, &self.cancellation).await
+                Box::pin(judged.evaluate(recording, repeat, &self.cancellation)).await
             }
             Work::Suite(suite) => {
                 let Input::Recording(recording, repeat) = input else {
                     return self.lost("grades cases, and this is a document");
                 };
                 let case = (recording.number, repeat);
-                suite.evaluate(case, permits, &self.cancellation).await
+                Box::pin(suite.evaluate(case, permits, &self.cancellation)).await
             }
             Work::Linked { evaluator, timeout, .. } => {
                 let Some(_permit) = permits.take().await else { return not_run() };
@@ -360,7 +362,7 @@ impl PreparedEvaluator {
         permits: &Permits,
     ) -> Evaluation {
         // No permit is held while waiting for the pool, so that other evaluators continue.
-        // Rare steps are boxed: a task is allocated and moved in its full size for every evaluation.
+        // Rare steps are boxed, too.
         let pool = self.pool.get_or_init(|| Box::pin(self.pool(program, permits))).await;
         let Some(document) = self.document(input) else {
             return self.lost("has no settings");

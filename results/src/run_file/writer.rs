@@ -234,7 +234,9 @@ impl RunWriter {
         if self.collector.is_replaced {
             let recounted = self.collector.recount();
             if let (None, Err(error)) = (&self.named, &recounted) {
-                report.errors.push(format!("the results cannot be read back, so the totals are wrong: {error}"));
+                report.errors.push(format!(
+                    "the results cannot be read back, so the totals are wrong: {error}"
+                ));
             }
             self.note(recounted);
         }
