@@ -1,7 +1,6 @@
 //! From a configuration to an archive, which is tried before it is written.
 
 use std::{
-    collections::BTreeMap,
     env,
     ffi::OsStr,
     fs,
@@ -144,12 +143,10 @@ fn add_named(
             (false, false) => contents.add(&named.path)?,
         }
     }
-    let pins = Pins::file_of(config.file.as_deref());
-    let is_fetched = |kind: &EvaluatorKind| matches!(kind, EvaluatorKind::Remote(_));
-    match config.evaluators.iter().any(|it| is_fetched(&it.kind)) {
-        true => contents.add(&pins),
-        false => Ok(()),
+    if config.evaluators.iter().any(|it| matches!(it.kind, EvaluatorKind::Remote(_))) {
+        contents.add(&Pins::file_of(config.file.as_deref()))?;
     }
+    Ok(())
 }
 
 /// Adds the programs, and returns what the bundle says about its evaluators.
@@ -163,17 +160,12 @@ fn add_programs(
         evaluator_bundle: Manifest::VERSION,
         tool: TOOL.to_owned(),
         target: target(),
-        glibc: None,
-        python: None,
-        interpreters: BTreeMap::new(),
         plan: outline.header.plan,
-        evaluators: Vec::new(),
+        ..Manifest::default()
     };
-    let grades = |kind: &EvaluatorKind| match kind {
-        EvaluatorKind::OpenAiEval(openai) => openai.grader.needs_python(),
-        _ => false,
-    };
-    let mut needs_python = config.evaluators.iter().any(|it| grades(&it.kind));
+    let mut needs_python = config.evaluators.iter().any(
+        |it| matches!(&it.kind, EvaluatorKind::OpenAiEval(openai) if openai.grader.needs_python()),
+    );
     for evaluator in &outline.header.evaluators {
         let code = evaluator.parts.code.clone();
         let mut entry = Entry { name: evaluator.name.clone(), code, ..Entry::default() };

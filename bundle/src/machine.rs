@@ -21,14 +21,9 @@ const LONGEST: usize = 16;
 
 /// Returns the kind of machine and C library that this program was compiled for, e.g. `x86_64-linux-gnu`.
 pub(crate) fn target() -> String {
-    let library = if cfg!(target_env = "gnu") {
-        "-gnu"
-    } else if cfg!(target_env = "musl") {
-        "-musl"
-    } else {
-        ""
-    };
-    format!("{ARCH}-{OS}{library}")
+    let libraries = [("-gnu", cfg!(target_env = "gnu")), ("-musl", cfg!(target_env = "musl"))];
+    let library = libraries.into_iter().find_map(|(name, is_it)| is_it.then_some(name));
+    format!("{ARCH}-{OS}{}", library.unwrap_or_default())
 }
 
 /// A version as numbers, which is compared as such.

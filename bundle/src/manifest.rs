@@ -21,7 +21,7 @@ pub(crate) const FILE: &str = "bundle.json";
 const KEY: &str = "evaluator_bundle";
 
 /// Contents of the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// Version of the format.
     pub(crate) evaluator_bundle: u32,

@@ -84,16 +84,13 @@ impl TraceFile {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(system)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
                 let file = path.display();
-                return Err(FileError(format!(
-                    "the trace file {file} is in use by another receiver"
-                )));
+                FileError(format!("the trace file {file} is in use by another receiver"))
             }
-            Err(TryLockError::Error(error)) => return Err(system(error)),
-        }
+            TryLockError::Error(error) => system(error),
+        })?;
         let (end, cut) = restore(&mut file, path, &mut conversations, read)?;
         let (conversations, changed) = (Mutex::new(conversations), Notify::new());
         let shared = Arc::new(Shared { conversations, changed });

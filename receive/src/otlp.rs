@@ -36,7 +36,7 @@ pub(crate) struct OfScope {
 /// It is not such a request. Unknown members are permitted, but a document that has nothing else is another one.
 pub(crate) fn from_json(body: &[u8]) -> Result<Vec<OfResource>, String> {
     let mut request: Members = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    if !request.is_empty() && !request.has("resourceSpans") {
+    if !request.0.is_empty() && !request.0.contains_key("resourceSpans") {
         return Err("missing field `resourceSpans`".to_owned());
     }
     let scope = |mut members: Members| {

@@ -196,12 +196,12 @@ async fn accept(
     let has_room = |bytes: usize| {
         let room = Arc::clone(&app.room);
         let more = u32::try_from(bytes).ok().and_then(|it| room.try_acquire_many_owned(it).ok());
-        let has_room = more.is_some();
         match (&mut held, more) {
+            (_, None) => return false,
             (Some(held), Some(more)) => held.merge(more),
-            (held, more) => *held = held.take().or(more),
+            (held, more) => *held = more,
         }
-        has_room
+        true
     };
     let body = read_encoded_body(&head.headers, body, &app.settings, has_room).await;
     let body = body.map_err(|(fault, _)| fault)?;

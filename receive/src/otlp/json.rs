@@ -16,17 +16,9 @@ use serde_json::value::RawValue;
 /// Members of an object, each as it was written. Nothing but an object is read, and no key twice.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Members(BTreeMap<String, Box<RawValue>>);
+pub(crate) struct Members(pub(super) BTreeMap<String, Box<RawValue>>);
 
 impl Members {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.0.contains_key(key)
-    }
-
     /// Returns the object with another member.
     pub(crate) fn with(&self, key: &str, value: &impl Serialize) -> Result<Self, String> {
         let mut members = self.clone();
@@ -93,12 +85,10 @@ pub(super) fn number<T: Display, S: Serializer>(
 
 /// Writes a float; those that JSON does not have are text.
 pub(super) fn double<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    match *number {
-        number if number.is_finite() => serializer.serialize_f64(number),
-        number if number.is_nan() => serializer.serialize_str("NaN"),
-        number if number > 0.0 => serializer.serialize_str("Infinity"),
-        _ => serializer.serialize_str("-Infinity"),
+    if number.is_finite() {
+        return serializer.serialize_f64(*number);
     }
+    serializer.serialize_str(&number.to_string().replace("inf", "Infinity"))
 }
 
 /// Writes an id, in hexadecimal.
@@ -109,4 +99,18 @@ pub(super) fn id<S: Serializer>(id: &[u8], serializer: S) -> Result<S::Ok, S::Er
 /// Writes bytes, in base64.
 pub(super) fn base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_that_json_does_not_have_are_text() {
+        let written = |number: f64| double(&number, serde_json::value::Serializer).unwrap();
+        assert_eq!(written(-0.5), -0.5);
+        assert_eq!(written(f64::NAN), "NaN");
+        assert_eq!(written(f64::INFINITY), "Infinity");
+        assert_eq!(written(f64::NEG_INFINITY), "-Infinity");
+    }
 }
