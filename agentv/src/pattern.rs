@@ -1,24 +1,19 @@
 //! Regular expressions of JavaScript.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use regress::{Flags, Regex};
 use serde::{Serialize, Serializer};
 
 /// A compiled pattern with its flags.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_more::Display)]
+#[display("/{source}/{flags}")]
 pub struct Pattern {
     source: String,
     flags: String,
     regex: Arc<Regex>,
     is_unicode: bool,
     is_sticky: bool,
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "/{}/{}", self.source, self.flags)
-    }
 }
 
 impl Serialize for Pattern {

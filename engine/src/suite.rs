@@ -119,7 +119,8 @@ pub struct CaseResult {
 }
 
 /// The programs of a suite during the grading of a case.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("{:?}", prepared.iter().map(PreparedEvaluator::name).collect::<Vec<_>>())]
 pub struct Programs<'r> {
     prepared: &'r [PreparedEvaluator],
     repeat: u32,
@@ -152,12 +153,6 @@ pub struct ProgramOutput {
     pub warning: Option<String>,
 }
 
-impl fmt::Debug for Programs<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.prepared.iter().map(PreparedEvaluator::name)).finish()
-    }
-}
-
 impl<'r> Programs<'r> {
     /// Returns the number of the repeat of the case, from 0.
     pub fn repeat(self) -> u32 {
@@ -185,15 +180,11 @@ impl<'r> Programs<'r> {
 }
 
 /// A program of a suite that is started outside of gradings.
+#[derive(derive_more::Debug)]
+#[debug("SuiteProgram({:?})", prepared.name())]
 pub struct SuiteProgram {
     prepared: PreparedEvaluator,
     permits: Permits,
-}
-
-impl fmt::Debug for SuiteProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SuiteProgram").field(&self.prepared.name()).finish()
-    }
 }
 
 impl SuiteProgram {
@@ -235,6 +226,8 @@ fn output(prepared: &PreparedEvaluator, mut evaluation: Evaluation) -> ProgramOu
 }
 
 /// A suite with its prepared programs.
+#[derive(derive_more::Debug)]
+#[debug("{suite:?}")]
 struct PreparedSuite {
     suite: Arc<dyn Suite>,
     programs: Vec<PreparedEvaluator>,
@@ -243,12 +236,6 @@ struct PreparedSuite {
     identities: Vec<Option<CaseIdentity>>,
     /// Transcripts of cases that were graded, until their conversations are finished.
     transcripts: Mutex<HashMap<usize, CaseTranscript>>,
-}
-
-impl fmt::Debug for PreparedSuite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.suite.fmt(f)
-    }
 }
 
 /// Returns a suite as an evaluator that grades its cases `repeat` times, with its programs.

@@ -87,11 +87,16 @@ pub fn missing_key_hint(contract: Option<Contract>, stderr: &str) -> Option<Stri
 }
 
 /// Reason why a file does not work with the contract of its entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Mismatch {
     /// The file defines a function that another host calls, and nothing calls the function.
     Uncalled(Defined),
     /// The file reads a key that only documents of another host have, and none of the default contract.
+    #[display(
+        "it reads `{key}`, a key of {} documents: add `contract: {contract}` to its entry, or `contract: agentevals` if \
+         it reads documents of agentevals",
+        host_of(*contract).title
+    )]
     Reads {
         /// Contract of the host.
         contract: Contract,
@@ -137,21 +142,6 @@ impl Mismatch {
                 contract: *contract,
                 found: format!("it reads `{key}`, which its document does not have"),
             }),
-        }
-    }
-}
-
-impl fmt::Display for Mismatch {
-    /// Writes what the file is, and what to add to its entry.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Uncalled(defined) => defined.fmt(f),
-            Self::Reads { contract, key } => write!(
-                f,
-                "it reads `{key}`, a key of {} documents: add `contract: {contract}` to its entry, or `contract: agentevals` if \
-                 it reads documents of agentevals",
-                host_of(*contract).title
-            ),
         }
     }
 }

@@ -84,17 +84,17 @@ pub(crate) fn to_json(comparison: &Comparison, rows: &Rows) -> io::Result<Value>
             };
             // Of equal ones, the first.
             change["row"] = own.iter().rev().max_by(by_badness).copied().into();
-            if change["change"] == CaseChangeKind::Regressed.as_str() {
+            if change["change"] == CaseChangeKind::Regressed.to_string() {
                 regressed.extend(change["case"].as_str().map(str::to_owned));
                 first.get_or_insert_with(|| change["row"].clone());
             }
-            let rank = ALL.iter().position(|kind| change["change"] == kind.as_str());
+            let rank = ALL.iter().position(|kind| change["change"] == kind.to_string());
             for (row, rank) in own.iter().zip(rank.into_iter().cycle()) {
                 worst.entry(*row).and_modify(|it| *it = rank.min(*it)).or_insert(rank);
             }
         }
     }
-    let changes = worst.iter().map(|(row, rank)| (row.to_string(), ALL[*rank].as_str().into()));
+    let changes = worst.iter().map(|(row, rank)| (row.to_string(), ALL[*rank].to_string().into()));
     value["rows"] = Value::Object(changes.collect());
     value["reach"] = reach(&value).into();
     value["regressed"] = json!([regressed.len(), first]);

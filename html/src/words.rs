@@ -1,10 +1,10 @@
 //! Texts that other forms of the report have, too.
 
-use std::fmt;
-
 use evaluator_results::{Comparison, ConversationReport, Report};
 
 /// Texts of the report that the command has in other forms, too.
+#[derive(derive_more::Debug)]
+#[debug("Words({verdict:?}, {sentence:?})")]
 pub struct Words<'w> {
     /// Verdict of the run in capital letters.
     pub verdict: &'w str,
@@ -30,14 +30,4 @@ pub struct Words<'w> {
 pub(crate) fn foreign_tool(report: &Report) -> Option<&str> {
     let tool = report.header.as_deref()?.tool.as_str();
     (!tool.starts_with("evaluator ")).then_some(tool)
-}
-
-impl fmt::Debug for Words<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { verdict, sentence, .. } = self;
-        f.debug_struct("Words")
-            .field("verdict", verdict)
-            .field("sentence", sentence)
-            .finish_non_exhaustive()
-    }
 }

@@ -111,7 +111,7 @@ pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object
             let dropped: Vec<Value> = answer.dropped_params.iter().map(|it| text(it)).collect();
             members([
                 ("text", Some(text(&reply.text))),
-                ("finish", Some(String::from(reply.finish.clone()).into())),
+                ("finish", Some(reply.finish.to_string().into())),
                 ("tokens", reply.usage.as_ref().map(tokens)),
                 ("model_reported", reply.model_reported.as_deref().map(text)),
                 ("dropped_params", (!dropped.is_empty()).then_some(Value::Array(dropped))),
@@ -121,7 +121,7 @@ pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object
         }
         Err(error) => members([
             ("error", Some(error.to_string().into())),
-            ("error_kind", Some(error.kind.name().into())),
+            ("error_kind", Some(error.kind.to_string().into())),
         ]),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fmt,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
@@ -21,7 +20,8 @@ use crate::{
 };
 
 /// Environment of a session.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Environment({providers:?})")]
 pub struct Environment {
     /// Providers of models.
     pub providers: Providers,
@@ -48,13 +48,6 @@ impl Environment {
             cancel: Cancel::default(),
             waits: Waits::default(),
         }
-    }
-}
-
-/// Variables are not shown: they contain secrets.
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Environment").field("providers", &self.providers).finish_non_exhaustive()
     }
 }
 

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::refusal::Refusal;
 
-/// Kind of a [`ModelError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Kind of a [`ModelError`]. As text, it is the name in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display)]
+#[display(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// Too many requests.
     RateLimited,
@@ -62,33 +63,6 @@ pub(crate) enum Retry {
 }
 
 impl ErrorKind {
-    /// Name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RateLimited => "rate_limited",
-            Self::Quota => "quota",
-            Self::Unavailable => "unavailable",
-            Self::Network => "network",
-            Self::Timeout => "timeout",
-            Self::Certificate => "certificate",
-            Self::InvalidRequest => "invalid_request",
-            Self::NotFound => "not_found",
-            Self::TooLong => "too_long",
-            Self::Unauthorized => "unauthorized",
-            Self::Blocked => "blocked",
-            Self::Refused => "refused",
-            Self::BadAnswer => "bad_answer",
-            Self::NoReply => "no_reply",
-            Self::BudgetExceeded => "budget_exceeded",
-            Self::UsageMissing => "usage_missing",
-            Self::NotInCassette => "not_in_cassette",
-            Self::Cassette => "cassette",
-            Self::Config => "config",
-            Self::Cancelled => "cancelled",
-            Self::DeadlineExceeded => "deadline_exceeded",
-        }
-    }
-
     /// Returns true if the same call may succeed later without a change.
     pub fn is_transient(self) -> bool {
         self.retry() != Retry::Never
@@ -110,7 +84,7 @@ impl ErrorKind {
 
 /// A call that has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {}{message}", .kind.name(), if .model.is_empty() { String::new() } else { format!("model `{model}`: ") })]
+#[error("{kind}: {}{message}", if .model.is_empty() { String::new() } else { format!("model `{model}`: ") })]
 pub struct ModelError {
     /// Kind.
     pub kind: ErrorKind,

@@ -41,8 +41,9 @@ impl Usage {
 }
 
 /// Reason why a reply ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
+#[serde(rename_all = "snake_case")]
+#[display(rename_all = "snake_case")]
 pub enum Finish {
     /// The model was done.
     #[default]
@@ -58,35 +59,8 @@ pub enum Finish {
     /// The model called a tool.
     ToolCalls,
     /// Another reason, as the server names it; empty if it names none.
+    #[serde(untagged)]
     Other(String),
-}
-
-impl From<String> for Finish {
-    fn from(text: String) -> Self {
-        match &*text {
-            "stop" => Self::Stop,
-            "length" => Self::Length,
-            "content_filter" => Self::ContentFilter,
-            "input_filter" => Self::InputFilter,
-            "refusal" => Self::Refusal,
-            "tool_calls" => Self::ToolCalls,
-            _ => Self::Other(text),
-        }
-    }
-}
-
-impl From<Finish> for String {
-    fn from(finish: Finish) -> Self {
-        match finish {
-            Finish::Stop => "stop".to_owned(),
-            Finish::Length => "length".to_owned(),
-            Finish::ContentFilter => "content_filter".to_owned(),
-            Finish::InputFilter => "input_filter".to_owned(),
-            Finish::Refusal => "refusal".to_owned(),
-            Finish::ToolCalls => "tool_calls".to_owned(),
-            Finish::Other(text) => text,
-        }
-    }
 }
 
 /// Final answer of a model.

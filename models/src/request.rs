@@ -1,7 +1,6 @@
 //! Requests: messages, parameters, and their digests.
 
 use std::{
-    fmt,
     ops::Deref,
     sync::{Arc, OnceLock},
 };
@@ -76,7 +75,8 @@ impl Message {
 }
 
 /// Messages of a request, in order. Clones share them, and their digest.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("{:?}", **self)]
 pub struct Messages(Arc<Shared>);
 
 #[derive(Default)]
@@ -124,12 +124,6 @@ impl Eq for Messages {}
 impl std::hash::Hash for Messages {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         (**self).hash(state);
-    }
-}
-
-impl fmt::Debug for Messages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Keys, and their removal from texts.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// Key of a model server. `Debug`, `Display` and `Serialize` show the name of its variable only.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Display, derive_more::Debug)]
+#[debug("{self}")]
+#[display("<redacted:{name}>")]
 pub struct Secret {
     name: String,
     value: String,
@@ -26,18 +28,6 @@ impl Secret {
     /// Value, for the header of a request and for nothing else.
     pub fn expose(&self) -> &str {
         &self.value
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<redacted:{}>", self.name)
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

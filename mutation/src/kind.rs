@@ -1,11 +1,10 @@
 //! What an evaluator measures, and which damage it has to notice.
 
-use std::fmt;
-
 use serde::Serialize;
 
 /// What an evaluator measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, derive_more::Display)]
+#[display("{}", Self::ALL[self.column()].0)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Tool calls, against golden ones.
@@ -36,15 +35,10 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL[self.column()].0)
-    }
-}
-
 /// What damage has to do to the result of an evaluator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, derive_more::Display)]
 #[serde(rename_all = "snake_case")]
+#[display(rename_all = "snake_case")]
 pub enum Effect {
     /// The evaluation must not pass any more.
     Down,
@@ -60,13 +54,6 @@ impl Effect {
     /// All effects by their names.
     pub const ALL: [(&str, Self); 4] =
         [("down", Self::Down), ("same", Self::Same), ("pass", Self::Pass), ("any", Self::Any)];
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Self::ALL.iter().find(|(_, effect)| effect == self);
-        f.write_str(named.map_or("", |(name, _)| name))
-    }
 }
 
 /// Effects of an operator on evaluators of each [`Kind`], in the order of [`Kind::ALL`]; `None` if it does not apply.

@@ -12,6 +12,8 @@ use crate::{
 };
 
 /// A way to change a conversation.
+#[derive(derive_more::Debug)]
+#[debug("{name}")]
 pub struct Operator {
     /// Name.
     pub name: &'static str,
@@ -20,12 +22,6 @@ pub struct Operator {
     effects: Effects,
     sites: fn(&Subject<'_>) -> Vec<Site>,
     edit: fn(&mut Conversation, &Subject<'_>, Site) -> bool,
-}
-
-impl fmt::Debug for Operator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
 }
 
 impl PartialEq for Operator {

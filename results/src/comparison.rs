@@ -2,10 +2,11 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt, io,
+    io,
     sync::LazyLock,
 };
 
+use derive_more::Display;
 use evaluator_statistics::{
     Estimate, GateVerdict, PowerOfMean, Refusal, bounded_mean, holm, mcnemar, mean_t,
     noninferiority, signflip_exact, signflip_mc,
@@ -154,8 +155,9 @@ pub struct CaseChange {
     pub new: Option<f64>,
 }
 
-/// How a case changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+/// How a case changed. As text, it is the word for it, e.g. `regressed`.
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[display(rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum CaseChangeKind {
     /// It passed and fails now.
@@ -191,25 +193,11 @@ impl CaseChangeKind {
         Self::Better,
         Self::New,
     ];
-
-    /// Returns the word for it, e.g. `regressed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Regressed => "regressed",
-            Self::Broke => "broke",
-            Self::Flaky => "flaky",
-            Self::Missing => "missing",
-            Self::Worse => "worse",
-            Self::Fixed => "fixed",
-            Self::Mended => "mended",
-            Self::Better => "better",
-            Self::New => "new",
-        }
-    }
 }
 
 /// A claim about the new run, decided. As text, it is a line.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Display)]
+#[display("{claim}: {}, {reason}", verdict.label())]
 pub struct ClaimResult {
     /// The claim: `no worse than 0.02`, `no regressions`.
     pub claim: String,
@@ -217,12 +205,6 @@ pub struct ClaimResult {
     pub verdict: GateVerdict,
     /// What it rests on.
     pub reason: String,
-}
-
-impl fmt::Display for ClaimResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, {}", self.claim, self.verdict.label(), self.reason)
-    }
 }
 
 /// Reason why two runs cannot be compared.
@@ -621,7 +603,7 @@ fn no_regressions(comparison: &EvaluatorComparison) -> ClaimResult {
         _ => GateVerdict::Fail,
     };
     let counted = |(cases, change): (Vec<&str>, CaseChangeKind)| {
-        let count = format!("{} {}", cases.len(), change.as_str());
+        let count = format!("{} {change}", cases.len());
         let named = cases.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
         match cases.len() {
             0 if change != Regressed => None,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, io, mem,
+    io, mem,
     sync::{Arc, OnceLock, mpsc::sync_channel},
     thread,
 };
@@ -38,7 +38,8 @@ const COLLECTED: u64 = 100_000;
 /// with conversations that cannot be read [never passes](Self::unreadable).
 ///
 /// Clones share their content.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("{:?}", self.into_iter().collect::<Vec<_>>())]
 pub struct Conversations(Arc<Inner>);
 
 /// Takes the reports of conversations in the order in which they are finished.
@@ -617,12 +618,5 @@ impl FromIterator<ConversationReport> for Conversations {
 impl From<Vec<ConversationReport>> for Conversations {
     fn from(reports: Vec<ConversationReport>) -> Self {
         reports.into_iter().collect()
-    }
-}
-
-/// All of them, as a list.
-impl fmt::Debug for Conversations {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self).finish()
     }
 }

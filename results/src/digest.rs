@@ -83,7 +83,8 @@ fn parse(text: &[u8]) -> Option<Digest> {
 }
 
 /// Combines named values into a [`Digest`].
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("Digester")]
 pub struct Digester(Sha256);
 
 impl Digester {
@@ -120,12 +121,6 @@ impl Digester {
     /// Returns the digest of all added values, in this order.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
-    }
-}
-
-impl fmt::Debug for Digester {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Digester").finish_non_exhaustive()
     }
 }
 

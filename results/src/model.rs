@@ -1,6 +1,6 @@
 //! Reports of conversations and of evaluations.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use evaluator_json::{Object, Value};
 use evaluator_statistics::Estimate;
@@ -95,32 +95,25 @@ impl JudgeUsage {
 }
 
 /// Reason why a run ended before everything was evaluated. As text, it is a clause of a sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, derive_more::Display)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Partial {
     /// It was cancelled.
+    #[display("the run was cancelled before everything was evaluated")]
     Cancelled,
     /// It was configured to stop at the first failure or error, and stopped.
+    #[display("the run stopped at the first failure or error (fail-fast)")]
     FailFast,
     /// It was killed, or is still running.
+    #[display("the run file ends before everything was evaluated")]
     Unfinished,
     /// Its gates were decided.
+    #[display("the run ended when all gates were decided")]
     Decided,
     /// Parts of it are missing.
+    #[display("parts of the run are missing, or not known to be all")]
     Incomplete,
-}
-
-impl fmt::Display for Partial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cancelled => "the run was cancelled before everything was evaluated",
-            Self::FailFast => "the run stopped at the first failure or error (fail-fast)",
-            Self::Decided => "the run ended when all gates were decided",
-            Self::Incomplete => "parts of the run are missing, or not known to be all",
-            Self::Unfinished => "the run file ends before everything was evaluated",
-        })
-    }
 }
 
 /// Report of one conversation.

@@ -1,6 +1,6 @@
 //! Settings of a server.
 
-use std::{fmt, net::SocketAddr, str::FromStr, time::Duration};
+use std::{net::SocketAddr, str::FromStr, time::Duration};
 
 use super::{ServeError, Token};
 
@@ -64,19 +64,13 @@ impl Settings {
 const OWN: [&str; 6] = ["evaluators", "healthz", "invoke", "metrics", "openapi.json", "readyz"];
 
 /// Prefix of paths, e.g. `/api`: starts with a slash and does not end with one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub struct BasePath(String);
 
 impl BasePath {
     /// Returns the path, without a slash at its end.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for BasePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

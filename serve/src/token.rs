@@ -1,12 +1,13 @@
 //! Bearer tokens, and the error of a server that would need one.
 
-use std::{fmt, io, net::SocketAddr};
+use std::{io, net::SocketAddr};
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// Bearer token of a server. Only its hash is stored.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Token")]
 pub struct Token {
     hash: [u8; 32],
 }
@@ -47,12 +48,6 @@ const BEARER: &[u8] = b"Bearer ";
 
 fn hash(text: &[u8]) -> [u8; 32] {
     Sha256::digest(text).into()
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token")
-    }
 }
 
 /// Error of starting a server.

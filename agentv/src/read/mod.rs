@@ -42,7 +42,8 @@ pub use recognize::{is_eval_file, is_span_data};
 pub use suite::{parse, read};
 
 /// Options for reading an eval file.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("ReadOptions({directory:?})")]
 pub struct ReadOptions {
     /// Variables of the environment.
     pub variables: Variables,
@@ -52,12 +53,6 @@ pub struct ReadOptions {
     pub is_recorded: bool,
     /// The tested target is chosen elsewhere: lists of targets have no effect. Default: false.
     pub has_target: bool,
-}
-
-impl std::fmt::Debug for ReadOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReadOptions").field("directory", &self.directory).finish_non_exhaustive()
-    }
 }
 
 impl ReadOptions {

@@ -121,7 +121,7 @@ pub(super) fn parts(comparison: &Comparison) -> String {
         .filter_map(|change| {
             let all = comparison.evaluators.iter().flat_map(|it| &it.changes);
             let count = all.filter(|it| it.change == *change).count();
-            (count > 0).then(|| format!("{count} {}", change.as_str()))
+            (count > 0).then(|| format!("{count} {change}"))
         })
         .collect();
     let missing = comparison.missing_evaluators();
@@ -174,7 +174,7 @@ pub(super) fn changes(
             count if count > NAMED => format!(", {NAMED} of them"),
             _ => String::new(),
         };
-        Some((*change, format!("{} {}{more}", cases.len(), change.as_str()), cases))
+        Some((*change, format!("{} {change}{more}", cases.len()), cases))
     })
 }
 

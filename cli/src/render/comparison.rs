@@ -113,7 +113,7 @@ pub(crate) fn comparison_html(
 pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code: u8) {
     let counts = CaseChangeKind::ALL.iter().map(|change| {
         let all = comparison.evaluators.iter().flat_map(|it| &it.changes);
-        (change.as_str().to_owned(), all.filter(|it| it.change == *change).count().into())
+        (change.to_string(), all.filter(|it| it.change == *change).count().into())
     });
     let text = match code {
         exit::ERRORED if !is_broken => "ERROR: the comparison could not be written".to_owned(),

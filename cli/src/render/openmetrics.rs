@@ -79,7 +79,7 @@ fn compared(text: &mut String, report: &Report) {
     for evaluator in &comparison.evaluators {
         for change in CaseChangeKind::ALL {
             let count = evaluator.changes.iter().filter(|it| it.change == *change).count();
-            let labels = [("evaluator", &*evaluator.name), ("change", change.as_str())];
+            let labels = [("evaluator", &*evaluator.name), ("change", &change.to_string())];
             sample(text, name, &labels, count as f64);
         }
     }

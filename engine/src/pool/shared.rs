@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
@@ -45,13 +44,9 @@ pub(super) struct Shared {
 }
 
 /// Returns the reason why no process may be started any more, if there is one.
+#[derive(derive_more::Debug)]
+#[debug("Check")]
 pub(super) struct Check(pub(super) Box<dyn Fn() -> Option<Verdict> + Send + Sync>);
-
-impl fmt::Debug for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Check")
-    }
-}
 
 #[derive(Debug, Default)]
 pub(super) struct State {

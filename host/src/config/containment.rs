@@ -1,7 +1,6 @@
 //! What contains a program: `executor`, `sandbox` and `docker` of an entry, and their `defaults` in the file.
 
 use std::{
-    fmt,
     path::{self, Path, PathBuf},
     sync::Arc,
 };
@@ -388,16 +387,12 @@ fn changeable(evaluator: &EvaluatorConfig, message: String) -> Problem {
 }
 
 /// A directory that a contained program changes.
+#[derive(derive_more::Display)]
+#[display("{}, which `{owner}` changes", path.display())]
 struct Written<'a> {
     owner: &'a str,
     path: &'a Path,
     real: PathBuf,
-}
-
-impl fmt::Display for Written<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, which `{}` changes", self.path.display(), self.owner)
-    }
 }
 
 impl<'a> Written<'a> {

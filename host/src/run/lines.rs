@@ -27,6 +27,8 @@ const STREAM: &str = "-";
 const NAMED: usize = 3;
 
 /// Lines of a stream, each with a conversation: an OTLP document, a Jaeger document, or an array of spans.
+#[derive(derive_more::Debug)]
+#[debug("Lines({number})")]
 pub struct Lines {
     input: Box<dyn BufRead + Send>,
     max_line: usize,
@@ -34,12 +36,6 @@ pub struct Lines {
     number: u64,
     /// Their bytes.
     offset: u64,
-}
-
-impl fmt::Debug for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines").field("number", &self.number).finish_non_exhaustive()
-    }
 }
 
 /// A line of a stream.

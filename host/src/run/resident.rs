@@ -1,6 +1,6 @@
 //! Evaluators that stay prepared for documents from outside, such as those of the clients of a server.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use evaluator_engine::{
     describe::Description,
@@ -27,15 +27,11 @@ pub struct Residents {
 }
 
 /// An evaluator that stays prepared. Everything that does not depend on a document is done before the first one.
+#[derive(derive_more::Debug)]
+#[debug("Resident({:?})", prepared.name())]
 pub struct Resident {
     prepared: PreparedEvaluator,
     permits: Arc<Permits>,
-}
-
-impl fmt::Debug for Resident {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Resident").field(&self.prepared.name()).finish()
-    }
 }
 
 impl Residents {

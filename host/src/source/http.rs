@@ -7,7 +7,7 @@
 //! is sent to the configured server over https. Redirects are not followed. Requests are blocking (ureq with rustls),
 //! because evaluators are fetched before anything runs.
 
-use std::{fmt, io, net::IpAddr, time::Duration};
+use std::{io, net::IpAddr, time::Duration};
 
 use evaluator_models::read_certificates;
 use ureq::{
@@ -89,18 +89,13 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Access token.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("the value of {variable}")]
 pub(super) struct Token {
     variable: &'static str,
     value: String,
     /// Whether the token is set for this program, so that it may be sent to a configured mirror.
     dedicated: bool,
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the value of {}", self.variable)
-    }
 }
 
 impl Token {

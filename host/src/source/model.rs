@@ -99,7 +99,8 @@ pub struct Fetched {
 }
 
 /// A file of an evaluator.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("{path} ({} bytes)", bytes.len())]
 pub struct SourceFile {
     /// Path inside [`Fetched::directory`], with forward slashes.
     pub path: String,
@@ -107,18 +108,11 @@ pub struct SourceFile {
     pub bytes: Vec<u8>,
 }
 
-/// Shows the size in place of the content.
-impl fmt::Debug for SourceFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes)", self.path, self.bytes.len())
-    }
-}
-
 /// Hash of an evaluator's files: SHA-256 of the list of its files.
 ///
 /// The list has a line for each file, in the order of their paths: the hexadecimal SHA-256 of the content, two blanks, the
 /// path; as `sha256sum` prints it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub struct ContentHash(String);
 
 const PREFIX: &str = "sha256:";
@@ -146,12 +140,6 @@ impl ContentHash {
     /// Returns the first 12 digits, for messages.
     pub fn short(&self) -> &str {
         &self.0[..PREFIX.len() + 12]
-    }
-}
-
-impl fmt::Display for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

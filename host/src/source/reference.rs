@@ -1,7 +1,5 @@
 //! References: the path of an evaluator inside a source.
 
-use std::fmt;
-
 /// Characters a reference may have.
 const MAX_LENGTH: usize = 512;
 
@@ -12,7 +10,7 @@ const MAX_SEGMENTS: usize = 16;
 ///
 /// A reference becomes a part of a path in the cache and of a URL, so it is plain: relative, without `.` and `..`, and without
 /// special characters of file systems and URLs. It cannot leave the directory to which it is joined.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct Reference(String);
 
 /// Error of an invalid reference.
@@ -84,12 +82,6 @@ impl Reference {
     }
 }
 
-impl fmt::Display for Reference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// Returns true if sources accept a name in a path: letters, digits, `_` and `-`, with single dots between them, and no `-` at
 /// the start.
 pub fn is_plain(segment: &str) -> bool {
@@ -114,18 +106,13 @@ pub(super) fn join(directory: &str, name: &str) -> String {
 }
 
 /// An evaluator of a source.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{source} {reference}")]
 pub struct Wanted {
     /// Name of the source.
     pub source: String,
     /// Path of the evaluator in the source.
     pub reference: Reference,
-}
-
-impl fmt::Display for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.source, self.reference)
-    }
 }
 
 #[cfg(test)]

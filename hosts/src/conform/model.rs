@@ -1,7 +1,5 @@
 //! The conformance test of a host, and the releases that it imitates.
 
-use std::fmt;
-
 use super::{
     case::{Base, Case},
     record::Recorded,
@@ -22,7 +20,8 @@ pub(crate) struct Suite {
 }
 
 /// A release of a host, or a way of calling, that reads answers differently from others.
-#[derive(Debug)]
+#[derive(Debug, derive_more::Display)]
+#[display("{title}")]
 pub struct Release {
     /// Name of the host, e.g. `agentv`.
     pub host: &'static str,
@@ -41,12 +40,6 @@ pub struct Release {
 impl PartialEq for Release {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
-    }
-}
-
-impl fmt::Display for Release {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.title)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Report of a conformance test, host by host.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::{
@@ -44,8 +42,9 @@ pub struct CaseReport {
 }
 
 /// Behavior of a program that received a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, derive_more::Display)]
 #[serde(rename_all = "snake_case")]
+#[display(rename_all = "snake_case")]
 pub enum Behavior {
     /// It answered in the host's form, and the host records the answer.
     Answered,
@@ -67,13 +66,6 @@ pub enum Standing {
     DoesNotConform,
     /// It is written for other hosts: it answers none of the documents, which does no harm.
     NotAnswered,
-}
-
-impl fmt::Display for Behavior {
-    /// Writes the name in reports, e.g. `refused`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
 }
 
 impl Conformance {

@@ -1,7 +1,5 @@
 //! References to values of a turn, such as `item.actual_response`.
 
-use std::fmt;
-
 use evaluator_document::did_you_mean;
 use evaluator_json::Value;
 
@@ -27,9 +25,11 @@ pub(super) struct Reference {
     steps: Vec<Step>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 enum Step {
+    #[display(".{_0}")]
     Key(String),
+    #[display("[{_0}]")]
     Index(usize),
 }
 
@@ -98,15 +98,6 @@ impl Reference {
             return Err(Gap::Missing(format!("`{namespace}.{name}{path}` has no value")));
         }
         Ok(found.clone())
-    }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key(key) => write!(f, ".{key}"),
-            Self::Index(index) => write!(f, "[{index}]"),
-        }
     }
 }
 

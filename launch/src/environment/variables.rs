@@ -3,7 +3,6 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fmt,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -14,18 +13,12 @@ use crate::{files::open_regular, process::CommandSpec};
 /// A snapshot of environment variables, in which runtimes look things up.
 ///
 /// A value of its own, so that tests need not change the variables of the whole process.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Debug)]
+#[debug("{:?}", vars.iter().map(|(name, _)| name).collect::<Vec<_>>())]
 pub struct Environment {
     vars: Vec<(OsString, OsString)>,
     /// Names of secrets, whatever they look like.
     secrets: Vec<String>,
-}
-
-/// Shows names only: values may be secrets.
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.vars.iter().map(|(name, _)| name)).finish()
-    }
 }
 
 impl Environment {

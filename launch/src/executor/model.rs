@@ -1,6 +1,6 @@
 //! How programs are contained.
 
-use std::{collections::BTreeSet, fmt, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use evaluator_sandbox::Level;
 
@@ -36,21 +36,13 @@ pub struct Visible {
 }
 
 /// A source of crates that a contained Rust package may use.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub enum CrateSource {
     /// A directory with packages, as an absolute path.
+    #[display("{}", _0.display())]
     Directory(PathBuf),
     /// The URL of a Git repository or of an index.
     Url(String),
-}
-
-impl fmt::Display for CrateSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory(path) => path.display().fmt(f),
-            Self::Url(url) => f.write_str(url),
-        }
-    }
 }
 
 /// Rights of a contained program: the keys `sandbox` and `docker` of an entry.

@@ -1,11 +1,12 @@
 //! Languages with a built-in runtime: their names, the extensions of their files, and how their scripts load code.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use super::paths::has_extension;
 
 /// Language of an evaluator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display)]
+#[display("{}", self.as_str())]
 #[non_exhaustive]
 pub enum Language {
     /// Python.
@@ -78,11 +79,5 @@ impl Language {
     /// Returns true for languages that Node.js runs.
     pub fn is_for_node(self) -> bool {
         self.rules() == Some(Rules::JavaScript)
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

@@ -23,7 +23,8 @@ const SILENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Receives messages about waits, while they last. By default they go nowhere.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("Waits({})", _0.is_some())]
 pub struct Waits(Option<Receive>);
 
 type Receive = Arc<dyn Fn(&str) + Send + Sync>;
@@ -32,12 +33,6 @@ impl Waits {
     /// Creates a receiver.
     pub fn new(receive: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(receive)))
-    }
-}
-
-impl fmt::Debug for Waits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Waits").field(&self.0.is_some()).finish()
     }
 }
 

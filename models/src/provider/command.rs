@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -137,7 +138,10 @@ impl Endpoint for Program {
         }
         let mut reply = Reply {
             text,
-            finish: text_at(&answer, "/finish").map(Finish::from).unwrap_or_default(),
+            finish: answer
+                .get("finish")
+                .and_then(|it| Finish::deserialize(it).ok())
+                .unwrap_or_default(),
             usage: usage.map(|usage| Usage {
                 input: number_at(usage, "/input"),
                 output: number_at(usage, "/output"),

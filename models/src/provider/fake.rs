@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::model::{Endpoint, Provider, Settings};
@@ -19,6 +20,8 @@ pub type FakeReply = Result<Reply, ModelError>;
 type Script = Box<dyn FnMut(&Request) -> FakeReply + Send>;
 
 /// A model whose replies are scripted.
+#[derive(derive_more::Debug)]
+#[debug("Fake({name:?})")]
 pub struct Fake {
     name: String,
     /// Whether the replies belong to the calls by their order.
@@ -26,12 +29,6 @@ pub struct Fake {
     /// Digest of the file of the replies, if they are from one.
     digest: Option<String>,
     script: Mutex<Script>,
-}
-
-impl std::fmt::Debug for Fake {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fake").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 impl Fake {
@@ -136,7 +133,7 @@ fn scripted(value: &Value) -> Option<FakeReply> {
     }
     reply.text = value.get("text")?.as_str()?.to_owned();
     if let Some(finish) = value.get("finish") {
-        reply.finish = Finish::from(finish.as_str()?.to_owned());
+        reply.finish = Finish::deserialize(finish).ok()?;
     }
     if let Some(usage) = value.get("usage") {
         reply.usage = serde_json::from_value(usage.clone()).ok()?;

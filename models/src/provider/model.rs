@@ -11,7 +11,8 @@ use crate::{Api, ErrorKind, ModelError, Params, Redactor, Reply, Request, Secret
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Settings of the connection to a model.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Settings({base_url:?}, {key:?}, offline: {is_offline})")]
 pub struct Settings {
     /// Base URL instead of the provider's own.
     pub base_url: Option<String>,
@@ -68,16 +69,6 @@ impl Settings {
             }
             Some(_) => Ok(key),
         }
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("base_url", &self.base_url)
-            .field("key", &self.key)
-            .field("is_offline", &self.is_offline)
-            .finish_non_exhaustive()
     }
 }
 

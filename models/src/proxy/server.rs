@@ -191,6 +191,8 @@ pub fn receiver_name() -> io::Result<String> {
 }
 
 /// The proxy of one evaluation. Dropping it closes its connections, and its address if it has one of its own.
+#[derive(derive_more::Debug)]
+#[debug("Proxy({address})")]
 pub struct Proxy {
     address: SocketAddr,
     token: String,
@@ -207,12 +209,6 @@ enum Place {
     Own(AbortHandle),
     /// At listeners that it shares with other evaluations.
     Shared,
-}
-
-impl std::fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Proxy").field("address", &self.address).finish_non_exhaustive()
-    }
 }
 
 impl Proxy {

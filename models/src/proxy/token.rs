@@ -10,14 +10,10 @@ const HALF: usize = 16;
 
 /// Gives tokens, and knows those that it gave without keeping them: half of a token is random, the other half is a digest of it
 /// with a secret.
+#[derive(derive_more::Debug)]
+#[debug("Tokens")]
 pub(super) struct Tokens {
     secret: [u8; 32],
-}
-
-impl std::fmt::Debug for Tokens {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tokens")
-    }
 }
 
 impl Tokens {

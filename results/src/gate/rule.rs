@@ -1,7 +1,5 @@
 //! What a gate claims.
 
-use std::fmt;
-
 use evaluator_statistics::{GateKind, Refusal, min_cases};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +7,8 @@ use super::cases::CaseCount;
 
 /// A claim about all cases of one evaluator: a measure is at least a limit. As text, it is what
 /// [`parse`](Self::parse) reads, e.g. `booking: mean >= 0.8`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, derive_more::Display)]
+#[display("{evaluator}: {measure} >= {limit}")]
 pub struct Gate {
     /// Name of the evaluator.
     pub evaluator: String,
@@ -25,14 +24,17 @@ pub struct Gate {
 }
 
 /// What a gate measures, over the values of cases. As text: `mean`, `pass_rate` or e.g. `pass^3`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, derive_more::Display)]
 #[serde(try_from = "String", into = "String")]
 pub enum Measure {
     /// Mean score. An evaluation that fails whatever its score is counts as 0.
+    #[display("mean")]
     Mean,
     /// Share of evaluations that pass.
+    #[display("pass_rate")]
     PassRate,
     /// Chance that so many conversations of a case all pass.
+    #[display("pass^{_0}")]
     PassHat(u32),
 }
 
@@ -94,22 +96,6 @@ impl Gate {
         Some(format!(
             "`{self}` cannot pass with {cases}{of_clusters}, whatever they score: {needed}"
         ))
-    }
-}
-
-impl fmt::Display for Gate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} >= {}", self.evaluator, self.measure, self.limit)
-    }
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mean => f.write_str("mean"),
-            Self::PassRate => f.write_str("pass_rate"),
-            Self::PassHat(k) => write!(f, "pass^{k}"),
-        }
     }
 }
 

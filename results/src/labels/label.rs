@@ -76,16 +76,18 @@ pub struct Label {
 }
 
 /// The value of a label.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, derive_more::Display)]
 pub enum LabelValue {
     /// Good or bad, by a word.
+    #[display("{}", if *_0 { "pass" } else { "fail" })]
     Class(bool),
     /// A number. 1 and 0 are classes if there are no others.
     Number(f64),
 }
 
 /// Place of a label in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{}{at}", file.display())]
 pub struct LabelPlace {
     /// The file.
     pub file: Arc<Path>,
@@ -94,11 +96,14 @@ pub struct LabelPlace {
 }
 
 /// Position in a file, counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub(super) enum At {
+    #[display(":{_0}")]
     Line(usize),
+    #[display(": item {_0}")]
     Item(usize),
     /// A task of Label Studio, with its id.
+    #[display(": task {_0} (id {_1})")]
     Task(usize, String),
 }
 
@@ -141,28 +146,5 @@ impl LabelPlace {
     /// Creates an error at this place.
     pub(crate) fn error(&self, message: impl fmt::Display) -> LabelError {
         LabelError(format!("{self}: {message}"))
-    }
-}
-
-/// `labels.csv:7`, `scores.json: item 7`, or `export.json: task 7 (id 31)`.
-impl fmt::Display for LabelPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.file.display();
-        match &self.at {
-            At::Line(line) => write!(f, "{file}:{line}"),
-            At::Item(item) => write!(f, "{file}: item {item}"),
-            At::Task(task, id) => write!(f, "{file}: task {task} (id {id})"),
-        }
-    }
-}
-
-/// `pass`, `fail`, or the number.
-impl fmt::Display for LabelValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Class(true) => f.write_str("pass"),
-            Self::Class(false) => f.write_str("fail"),
-            Self::Number(number) => number.fmt(f),
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! Parts of a run: the conversations of a shard, or the lines that a filter read.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -32,7 +33,8 @@ pub(super) fn part_name(part: Option<Part>) -> String {
 }
 
 /// A share of the conversations of a run. As text `2/8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
+#[display("{number}/{of}")]
 pub struct Shard {
     /// Number of the shard, from 1.
     #[serde(rename = "shard")]
@@ -52,12 +54,6 @@ impl Shard {
             (rest << 8 | u128::from(*byte)).checked_rem(of).unwrap_or_default()
         });
         rest.checked_add(1) == Some(u128::from(self.number))
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::{
     cmp::Ordering,
     collections::BTreeSet,
-    fmt,
     hash::{DefaultHasher, Hasher as _},
     io,
 };
@@ -46,8 +45,9 @@ impl Row {
 }
 
 /// A trace id. Most have 32 hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub(super) enum RowId {
+    #[display("{:032x}", u128::from_be_bytes(*_0))]
     Digits([u8; 16]),
     Text(Box<str>),
 }
@@ -58,15 +58,6 @@ impl RowId {
         match digits {
             Ok(digits) if Self::Digits(digits).to_string() == text => Self::Digits(digits),
             _ => Self::Text(text.into()),
-        }
-    }
-}
-
-impl fmt::Display for RowId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Digits(digits) => write!(f, "{:032x}", u128::from_be_bytes(*digits)),
-            Self::Text(text) => f.write_str(text),
         }
     }
 }

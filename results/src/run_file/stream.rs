@@ -1,6 +1,6 @@
 //! A part of a run that is written to a stream, in the order of the input, as soon as a record and all before it are known.
 
-use std::{collections::BTreeMap, fmt, io::Write, mem};
+use std::{collections::BTreeMap, io::Write, mem};
 
 use serde::Serialize;
 
@@ -21,6 +21,8 @@ pub enum Event {
 }
 
 /// The records of a part. After an error nothing more is written.
+#[derive(derive_more::Debug)]
+#[debug("PartStream({next})")]
 pub(super) struct PartStream {
     out: Box<dyn Write + Send>,
     /// Lines that are complete and not written.
@@ -52,12 +54,6 @@ impl Failure {
     /// Returns true when it is asked for the first time since there is an error.
     pub(super) fn is_new(&mut self) -> bool {
         self.message.is_some() && !mem::replace(&mut self.is_reported, true)
-    }
-}
-
-impl fmt::Debug for PartStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PartStream").field("next", &self.next).finish_non_exhaustive()
     }
 }
 

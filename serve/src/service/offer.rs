@@ -22,6 +22,8 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 const SDK: &str = "evaluator-sdk";
 
 /// Evaluators that are kept ready. Everything that does not depend on a document is done before the first one.
+#[derive(derive_more::Debug)]
+#[debug("{:?}", evaluators.keys())]
 pub struct Service {
     pub(super) evaluators: IndexMap<String, Served>,
     residents: Residents,
@@ -241,12 +243,6 @@ fn check_config(schema: &serde_json::Value, config: &Object) -> Result<(), Strin
     let mut schema = schema.clone();
     schema.as_object_mut().and_then(|schema| schema.remove("required"));
     conforms(&schema, &serde_json::Value::from(&Value::Object(config.clone())))
-}
-
-impl std::fmt::Debug for Service {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.evaluators.keys()).finish()
-    }
 }
 
 /// Properties of an entry.

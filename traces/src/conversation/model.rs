@@ -199,18 +199,13 @@ pub struct ToolDeclaration {
 }
 
 /// Failure of a turn, as one of its agent or model spans records it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
+#[display("{message} (span {span})")]
 pub struct TurnFailure {
     /// Message of the exception, else the description of the status or the type of the error; at most 300 characters.
     pub message: String,
     /// Name of the span.
     pub span: String,
-}
-
-impl fmt::Display for TurnFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (span {})", self.message, self.span)
-    }
 }
 
 /// A part of a turn.

@@ -9,7 +9,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fmt, fs,
+    fs,
     path::{Path, PathBuf},
     sync::OnceLock,
     time::Duration,
@@ -384,16 +384,11 @@ fn in_module_package(source: &Path) -> bool {
 }
 
 /// A version of Node.js.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
+#[display("{major}.{minor}")]
 struct Version {
     major: u32,
     minor: u32,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

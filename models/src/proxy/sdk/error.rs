@@ -1,5 +1,7 @@
 //! Errors in the form that each SDK reads.
 
+use std::borrow::Cow;
+
 use http_body_util::Full;
 use hyper::{
     Response, StatusCode,
@@ -32,7 +34,7 @@ pub(in crate::proxy) fn failure(head: &Parts, fault: &Fault) -> Response<Full<By
         };
         json!({"type": "error", "error": {"type": anthropic_type(status), "message": message}})
     } else {
-        openai(fault, (status, code))
+        openai(fault, (status, &code))
     };
     let mut response = response(status, Some(JSON), body.to_string());
     response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
@@ -76,8 +78,8 @@ fn message(fault: &Fault) -> String {
 const QUOTA: &str = "insufficient_quota";
 
 /// Returns the status and the code of OpenAI's form, which may be empty.
-fn status(fault: &Fault) -> (StatusCode, &'static str) {
-    match fault.cause {
+fn status(fault: &Fault) -> (StatusCode, Cow<'static, str>) {
+    let (status, code) = match fault.cause {
         Cause::NoToken => (StatusCode::UNAUTHORIZED, "invalid_api_key"),
         Cause::Expired | Cause::Ended => (StatusCode::GONE, "evaluation_ended"),
         Cause::NoRoute => (StatusCode::NOT_FOUND, "unknown_url"),
@@ -89,12 +91,13 @@ fn status(fault: &Fault) -> (StatusCode, &'static str) {
         Cause::Unsupported => (StatusCode::BAD_REQUEST, "unsupported_parameter"),
         Cause::Late => (StatusCode::GATEWAY_TIMEOUT, "timeout"),
         Cause::Unreadable => (StatusCode::BAD_GATEWAY, "bad_answer"),
-        Cause::Model { kind, status, .. } => of_model(kind, status),
-    }
+        Cause::Model { kind, status, .. } => return of_model(kind, status),
+    };
+    (status, code.into())
 }
 
-fn of_model(kind: ErrorKind, status: Option<u16>) -> (StatusCode, &'static str) {
-    match kind {
+fn of_model(kind: ErrorKind, status: Option<u16>) -> (StatusCode, Cow<'static, str>) {
+    let (status, code) = match kind {
         ErrorKind::BudgetExceeded | ErrorKind::Quota => (StatusCode::TOO_MANY_REQUESTS, QUOTA),
         ErrorKind::RateLimited => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
         ErrorKind::NotFound => (StatusCode::NOT_FOUND, "model_not_found"),
@@ -107,14 +110,15 @@ fn of_model(kind: ErrorKind, status: Option<u16>) -> (StatusCode, &'static str) 
         }
         // Only a change helps.
         ErrorKind::NotInCassette | ErrorKind::Config | ErrorKind::Refused => {
-            (StatusCode::BAD_REQUEST, kind.name())
+            return (StatusCode::BAD_REQUEST, kind.to_string().into());
         }
         ErrorKind::Timeout | ErrorKind::DeadlineExceeded => {
-            (StatusCode::GATEWAY_TIMEOUT, kind.name())
+            return (StatusCode::GATEWAY_TIMEOUT, kind.to_string().into());
         }
         // The program did nothing wrong, and its own token is right: not even a refused key is 401.
-        _ => (StatusCode::BAD_GATEWAY, kind.name()),
-    }
+        _ => return (StatusCode::BAD_GATEWAY, kind.to_string().into()),
+    };
+    (status, code.into())
 }
 
 fn anthropic_type(status: StatusCode) -> &'static str {

@@ -1,6 +1,6 @@
 //! A span in canonical form, while conventions fill it and afterwards.
 
-use std::{borrow::Cow, ops::Deref, rc::Rc, sync::Arc};
+use std::{borrow::Cow, rc::Rc, sync::Arc};
 
 use super::{
     attributes::Attributes,
@@ -53,19 +53,12 @@ pub(in crate::conversation) enum Wanted {
 }
 
 /// The messages of one side of a span, and the attribute or event from which they come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, derive_more::Deref)]
 pub(in crate::conversation) struct Side {
+    #[deref(forward)]
     pub(in crate::conversation) messages: Messages,
     /// `None` if there are no messages.
     pub(in crate::conversation) source: Option<Source>,
-}
-
-impl Deref for Side {
-    type Target = [Message];
-
-    fn deref(&self) -> &[Message] {
-        &self.messages
-    }
 }
 
 impl<'a> SpanView<'a> {

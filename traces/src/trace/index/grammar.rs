@@ -49,22 +49,10 @@ pub(in crate::trace) struct Expected {
 }
 
 /// Reason for which a scan ended early.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub(in crate::trace) enum Stop {
     /// The text is not JSON or cannot be read.
     Scan(ScanError),
     /// The text is not of the format.
     Load(LoadErrorKind),
-}
-
-impl From<ScanError> for Stop {
-    fn from(error: ScanError) -> Self {
-        Self::Scan(error)
-    }
-}
-
-impl From<LoadErrorKind> for Stop {
-    fn from(kind: LoadErrorKind) -> Self {
-        Self::Load(kind)
-    }
 }
