@@ -92,10 +92,6 @@ pub async fn create(
 fn refusal(evaluator: &evaluator_host::config::EvaluatorConfig) -> Option<String> {
     let name = &evaluator.name;
     let of_program = |code: &CodeConfig| {
-        if let Some(library) = &code.library {
-            let library = library.library.name;
-            return Some(format!("`{name}`: metrics of libraries ({library}) are not bundled"));
-        }
         if code.process.env.variables.iter().any(|(variable, _)| variable == "PYTHONPATH") {
             return Some(format!(
                 "`{name}`: its entry sets PYTHONPATH, and what is there is not bundled"
@@ -170,7 +166,12 @@ fn add_programs(
         let code = evaluator.parts.code.clone();
         let mut entry = Entry { name: evaluator.name.clone(), code, ..Entry::default() };
         if let Some(program) = outline.programs.iter().find(|it| it.evaluator == entry.name) {
-            let language = programs::add(contents, program, &mut entry, runner, on_event)?;
+            let metric = config.evaluators.iter().find_map(|it| match &it.kind {
+                EvaluatorKind::Code(code) if it.name == entry.name => code.library.as_deref(),
+                _ => None,
+            });
+            let of = (program, metric.map(|metric| &*metric.name));
+            let language = programs::add(contents, of, &mut entry, runner, on_event)?;
             needs_python |= language == Language::Python.name();
             let command = Path::new(&program.launch.one_shot.program);
             let node = match command.file_name().and_then(OsStr::to_str) {

@@ -25,10 +25,11 @@ pub(crate) const FETCHED: &str = "evaluators";
 /// Variables by which a compiled program finds libraries that were built for it.
 const LIBRARY_PATHS: [&str; 2] = ["LD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"];
 
-/// Adds a program to a bundle, and what the bundle says about it to `entry`. Returns the name of its language.
+/// Adds a program to a bundle, and what the bundle says about it to `entry`. Returns the name of its language. A program that calls
+/// metrics comes with its name in the bundle.
 pub(crate) fn add(
     contents: &mut Contents,
-    program: &OutlinedProgram,
+    (program, metric): (&OutlinedProgram, Option<&Path>),
     entry: &mut Entry,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
@@ -39,7 +40,11 @@ pub(crate) fn add(
     let runtime = runner.registries.runtimes.for_path(path).map_err(failed)?;
     let language = runtime.name().to_owned();
     let is_compiled = language == Language::Rust.name();
-    let source = if program.fetched.is_empty() {
+    let source = if let Some(metric) = metric {
+        let name = Path::new(BUNDLED).join(metric);
+        copy(path, &contents.directory.join(&name))?;
+        Some(name)
+    } else if program.fetched.is_empty() {
         if !is_compiled {
             program.inputs.files.iter().try_for_each(|file| contents.add(file))?;
         }

@@ -13,7 +13,7 @@ use evaluator_test_support::program::run_with_input;
 use serde_json::{Value, json};
 
 use crate::{
-    requirements,
+    library_faults, requirements,
     support::{Directory, Ran, finish, has, has_typescript, place::Place},
 };
 
@@ -217,10 +217,6 @@ fn what_cannot_be_in_a_bundle_is_named_and_nothing_is_written() {
         assert!(ran.stderr.contains(reason), "{make}: {}", ran.stderr);
         assert!(!directory.join("b.tar.gz").exists(), "{make}");
     }
-    let metrics = "evaluators:\n- {name: a, type: metric, metric: autoevals:Levenshtein}\n";
-    directory.file("checks/c.yaml", metrics);
-    let ran = bundle(&directory, &[]).exits(2);
-    assert!(ran.stderr.contains("`a`: metrics of libraries (autoevals)"), "{}", ran.stderr);
     directory.file(
         "checks/c.yaml",
         "evaluators:\n- {name: a, type: remote, source: local, ref: a.py}\n",
@@ -494,7 +490,7 @@ fn has_namespaces() -> bool {
 #[test]
 fn in_an_empty_root_a_bundle_is_the_run_at_home() {
     let directory = projects();
-    if !has_namespaces() || !has("cargo") || !requirements::make_wheels(directory.path()) {
+    if !has_namespaces() || !has("cargo") || !library_faults::make_wheels(&directory) {
         return;
     }
     let (has_node, has_typescript) = (has("node"), has_typescript());
@@ -512,7 +508,9 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
         "checks/c.yaml",
         format!(
             "evaluators:\n- {{name: rust, type: code, path: quality/check.rs}}\n\
-             - {{name: python, type: code, path: py/check.py}}\n- {{name: tool_call_count_v1, type: builtin, max: 0}}\n{node}{typescript}"
+             - {{name: python, type: code, path: py/check.py}}\n\
+             - {{name: one, type: metric, metric: 'autoevals:Version', requirements: [autoevals==1]}}\n\
+             - {{name: two, type: metric, metric: 'autoevals:Version', requirements: [autoevals==2]}}\n- {{name: tool_call_count_v1, type: builtin, max: 0}}\n{node}{typescript}"
         ),
     );
     bundle(&directory, &[]).exits(0);
@@ -546,7 +544,10 @@ fn in_an_empty_root_a_bundle_is_the_run_at_home() {
     paths.extend(node);
     let there = pipe(in_root(&other, &paths, &args), &lines).exits(0);
     assert_eq!(scores(&home.stdout), scores(&there.stdout));
-    let wanted = 3 + usize::from(has_node) + usize::from(has_typescript);
+    let of = |name: &str, score: f64| (name.to_owned(), json!(score));
+    assert!(scores(&there.stdout).contains(&of("one", 0.1)), "{}", there.stdout);
+    assert!(scores(&there.stdout).contains(&of("two", 0.2)), "{}", there.stdout);
+    let wanted = 5 + usize::from(has_node) + usize::from(has_typescript);
     assert_eq!(scores(&there.stdout).len(), lines.len() * wanted);
     assert!(scores(&there.stdout).iter().all(|(_, score)| score.is_number()), "{}", there.stdout);
     let plan = |ran: &Ran| records(&ran.stdout)[0]["plan"].clone();

@@ -277,17 +277,24 @@ for version in (1, 2):
     wheel("autoevals", version, files, f"small=={version}")
 "#;
 
-#[test]
+/// Makes wheels of an index, among them those of the library; returns false where that is not possible.
 #[expect(clippy::disallowed_methods, reason = "wheels are made by Python itself")]
+pub(crate) fn make_wheels(directory: &Directory) -> bool {
+    if !requirements::make_wheels(directory.path()) {
+        return false;
+    }
+    let mut python = Command::new("python3");
+    python.args(["-c", MAKE_WHEELS]).arg(directory.join("wheels")).stdin(Stdio::null());
+    assert!(python.status().expect("Python starts").success());
+    true
+}
+
+#[test]
 fn versions_run_side_by_side_and_conflicts_are_errors_of_their_own_entries() {
     let directory = Directory::new();
-    if !requirements::make_wheels(directory.path()) {
+    if !make_wheels(&directory) {
         return;
     }
-    let wheels = directory.path().join("wheels");
-    let mut python = Command::new("python3");
-    python.args(["-c", MAKE_WHEELS]).arg(&wheels).stdin(Stdio::null());
-    assert!(python.status().unwrap().success());
     let version = |name: &str, requirements: &str| {
         let keys = "metric: 'autoevals:Version', threshold: 0.05";
         entry(name, &format!("{keys}, requirements: [{requirements}]"))

@@ -122,6 +122,11 @@ class Faithfulness(Scorer):
         return Score(float(expected is None and len(context) == 1))
 
 
+class ContextEntityRecall(Scorer):
+    def _run_eval_sync(self, output, expected=None, context=None, **kwargs):
+        return Score(1.0)
+
+
 class Similarity(Scorer):
     def _run_eval_sync(self, output, expected=None, **kwargs):
         return Score(float(output == expected))
@@ -465,6 +470,10 @@ fn mistakes_in_entries_are_found_before_anything_runs() {
             "metric: 'openevals.strings:exact_match'".to_owned(),
             "`openevals` has no module `openevals.strings`; did you mean `openevals.string`?",
         ),
+        (
+            "metric: 'autoevals.ragas:ContextEntityRecall'".to_owned(),
+            "needs a package that is not installed: add scipy to `requirements`",
+        ),
         (weighs("{}"), "`autoevals:Weighs` needs the argument `weight`: write it below `args`"),
         (weighs("{weigth: 1}"), "has no argument `weigth`; did you mean `weight`?"),
         (
@@ -641,6 +650,22 @@ fn a_worker_has_a_deadline_for_each_conversation() {
     let ran = run(&directory, &["run", "trace.json", "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
     let all: Vec<String> = (0..4).flat_map(|index| ran.evaluations(index)).collect();
     assert_eq!(all, ["match PASSED", "match ERROR timed_out", "match FAILED", "match PASSED"]);
+}
+
+#[test]
+fn a_resumed_run_reuses_the_results_of_a_metric_with_the_same_arguments() {
+    let Some(directory) = with_libraries() else { return };
+    let run = |weight: &str, reused: &str| {
+        let weighs = format!("metric: 'autoevals:Weighs', args: {{weight: {weight}}}");
+        configure(&directory, &(entry("weighs", &weighs) + &metric("Works")));
+        let args = ["run", "trace.json", "-c", "c.yaml", "--resume", "--save-run", "r.evalrun"];
+        let ran = run(&directory, &args);
+        assert!(!ran.stderr.contains("cannot be reused"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(reused), "{}", ran.stderr);
+    };
+    run("0.5", "0 of 2 results from an earlier run");
+    run("0.5", "2 of 2 results from an earlier run");
+    run("1.0", "1 of 2 results from an earlier run");
 }
 
 /// Sources of the tests are in UTF-8, and so is the program that calls a metric.

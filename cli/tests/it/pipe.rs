@@ -117,6 +117,7 @@ fn a_line_that_cannot_be_used_is_an_error_with_its_position_and_the_rest_goes_on
         "{\"resourceSpans\": [\n".to_owned(),
         format!("{}\n", span(2, None, "Hello")),
         "\n".to_owned(),
+        "[]\n".to_owned(),
         "{\"resourceSpans\": []}\n".to_owned(),
         format!("{}\n", json!([span(3, None, "a"), span(4, None, "b")])),
         format!("[{}]\n", "1".repeat(2000)),
@@ -132,6 +133,7 @@ fn a_line_that_cannot_be_used_is_an_error_with_its_position_and_the_rest_goes_on
         "1",
         "unreadable_line",
         "bare_span",
+        "no_spans",
         "no_spans",
         "no_spans",
         "several_conversations",
@@ -154,13 +156,14 @@ fn a_line_that_cannot_be_used_is_an_error_with_its_position_and_the_rest_goes_on
     assert_eq!(kinds(&ran.stdout), expected);
     let records = records(&ran.stdout);
     let message = |record: usize| records[record]["message"].as_str().unwrap();
-    assert!(message(6).contains(&format!("{:032x}, {:032x}", 3, 4)), "{}", message(6));
-    assert!(message(7).contains("at most 1500 are read (--max-line)"), "{}", message(7));
-    assert!(message(8).contains("spans[1]: the span is an integer"), "{}", message(8));
+    assert_eq!(message(5), "it is an array without spans");
+    assert!(message(7).contains(&format!("{:032x}, {:032x}", 3, 4)), "{}", message(7));
+    assert!(message(8).contains("at most 1500 are read (--max-line)"), "{}", message(8));
+    assert!(message(9).contains("spans[1]: the span is an integer"), "{}", message(9));
     assert!(
         records.iter().filter(|it| it["kind"] == "input_error").all(|it| it["content"].is_string())
     );
-    ran.says("11 lines, 9 of them unusable");
+    ran.says("12 lines, 10 of them unusable");
 }
 
 #[test]
@@ -171,6 +174,10 @@ fn invalid_text_is_an_error_of_its_line() {
     let ran = run_with_input(&mut command, input).exits(0);
     assert_eq!(kinds(&ran.stdout), ["header", "1 0 unreadable_line", "1", "end"]);
     assert!(ran.stdout.contains("invalid byte 0xff at byte 2"), "{}", ran.stdout);
+    for (start, program) in [(&b"\x1f\x8b"[..], "gunzip"), (b"\x28\xb5\x2f\xfd", "unzstd")] {
+        let ran = run_with_input(&mut command, start).exits(0);
+        assert!(ran.stdout.contains(&format!("decompress it (`{program}`)")), "{}", ran.stdout);
+    }
 }
 
 #[test]

@@ -397,10 +397,17 @@ fn parts_of_other_runs_are_refused_with_the_first_difference() {
     shard("gate.evalrun", "2/2", &["--gate", "scores: mean >= 0.1"]);
     shard("rate.evalrun", "2/2", &["--max-error-rate", "0.5"]);
     run(&directory, "whole.evalrun", &[]);
-    directory
-        .file("c.yaml", directory.read("c.yaml").replace("./breaks}", "./breaks, timeout: 7}"));
-    shard("timeout.evalrun", "2/2", &[]);
-    directory.file("c.yaml", directory.read("c.yaml").replace(", timeout: 7", ""));
+    let config = directory.read("c.yaml");
+    let other = |file: &str, config: String| {
+        directory.file("c.yaml", config);
+        shard(file, "2/2", &[]);
+    };
+    other("timeout.evalrun", config.replace("./breaks}", "./breaks, timeout: 7}"));
+    other("threshold.evalrun", config.replace("./breaks}", "./breaks, threshold: 0.25}"));
+    let mut lines: Vec<&str> = config.split_inclusive('\n').collect();
+    lines.swap(1, 2);
+    other("order.evalrun", lines.concat());
+    directory.file("c.yaml", config);
     directory.file("t.jsonl", line("x", "x", &[], None) + &directory.read("t.jsonl"));
     shard("inputs.evalrun", "2/2", &[]);
     for (other, reason) in [
@@ -408,7 +415,12 @@ fn parts_of_other_runs_are_refused_with_the_first_difference() {
         ("gate.evalrun", "their gates differ: `scores: mean >= 0.1` is only in the second"),
         ("rate.evalrun", "`max_error_rate` is 0.0 in the first and 0.5 in the second"),
         ("whole.evalrun", "the first is a shard, the second is a whole run"),
-        ("timeout.evalrun", "`evaluators.breaks.settings.timeout` is \""),
+        ("timeout.evalrun", "`evaluators.breaks.settings.timeout` is another one; "),
+        (
+            "threshold.evalrun",
+            "`evaluators.breaks.threshold` is 0.5 in the first and 0.25 in the second",
+        ),
+        ("order.evalrun", "their evaluators are not in the same order"),
         ("inputs.evalrun", "they are shards of other traces"),
     ] {
         refused(&directory, &["1.evalrun", other], reason);

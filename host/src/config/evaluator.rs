@@ -163,7 +163,7 @@ fn read_keys<'n>(
             let mut code = CodeConfig::default();
             read_limits(fields, &mut code);
             read_process(fields, defaults, reader, &mut code);
-            library::read(fields, code).map(EvaluatorKind::Code)
+            library::read(fields, code, reader).map(EvaluatorKind::Code)
         }
         Type::Remote => read_remote(fields, defaults, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => {

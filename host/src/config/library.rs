@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use evaluator_document::{Field, Fields, Node, NodeKind, did_you_mean, keys};
+use evaluator_engine::identity::BUNDLED;
 use serde_json::json;
 
-use super::{model::CodeConfig, reader::is_identifier};
+use super::{
+    model::CodeConfig,
+    reader::{Reader, is_identifier},
+};
 use crate::{
     hosts::library::{LIBRARIES, Library, LibraryMetric},
     json::{Object, Value},
@@ -35,7 +39,11 @@ struct Named<'n> {
 }
 
 /// Takes the keys of a metric, and completes the settings of the program that calls it; `None` after a problem.
-pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<CodeConfig> {
+pub(super) fn read(
+    fields: &mut Fields<'_>,
+    mut code: CodeConfig,
+    reader: &Reader<'_>,
+) -> Option<CodeConfig> {
     fields.describe(json!({"title": "A metric of another library"}));
     let names =
         json!({"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1});
@@ -53,7 +61,9 @@ pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<Code
     let named: Named<'_> = metric?;
     let requirements =
         requirements.unwrap_or_else(|| named.library.requirements().map(str::to_owned).collect());
-    let Some(cache) = Environment::inherited().cache_directory("evaluator") else {
+    let bundled = reader.paths.directory().map(|it| it.join(BUNDLED)).filter(|it| it.is_dir());
+    let cache = || Environment::inherited().cache_directory("evaluator");
+    let Some(directory) = bundled.or_else(cache) else {
         let message = "there is no home directory to keep the program of the metric in";
         let node = fields.peek("metric")?;
         return fields.problems().add(node.span, message).hint("set EVALUATOR_CACHE_DIR").none();
@@ -61,7 +71,6 @@ pub(super) fn read(fields: &mut Fields<'_>, mut code: CodeConfig) -> Option<Code
     let digest =
         |text: &str| Digester::new("metric").bytes("text", text.as_bytes()).finish().to_string();
     let name = (named.module, named.name);
-    let directory = cache.join("metrics");
     let metric = LibraryMetric::new(named.library, name, &requirements, &directory, digest);
     code.path.clone_from(&metric.path);
     code.config = settings(&metric, args, retrieval, code.models.is_some());

@@ -205,11 +205,21 @@ impl LineReader {
     fn conversation(&self, line: &[u8]) -> Result<(Option<JoinedTraces>, Conversation), Reason> {
         let text = str::from_utf8(line).map_err(|error| {
             let at = error.valid_up_to();
-            let message = format!("not UTF-8: invalid byte 0x{:02x} at byte {at} of it", line[at]);
+            let hint = match line {
+                [0x1f, 0x8b, ..] => "; it is compressed with gzip: decompress it (`gunzip`)",
+                [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                    "; it is compressed with zstd: decompress it (`unzstd`)"
+                }
+                _ => "",
+            };
+            let message =
+                format!("not UTF-8: invalid byte 0x{:02x} at byte {at} of it{hint}", line[at]);
             ("unreadable_line", message)
         })?;
-        if text.trim_ascii().is_empty() {
-            return Err(("no_spans", "it is blank".to_owned()));
+        match text.trim_ascii() {
+            "" => return Err(("no_spans", "it is blank".to_owned())),
+            "[]" => return Err(("no_spans", "it is an array without spans".to_owned())),
+            _ => {}
         }
         let file = load_text(text, Path::new(STREAM), &self.formats);
         let file = file.map_err(|error| ("unreadable_line", reason(&error)))?;

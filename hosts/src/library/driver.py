@@ -188,9 +188,7 @@ def find(name):
 
 def elsewhere(path, attribute):
     """Returns a hint at another module of the library that has a metric of this name."""
-    import importlib
-
-    found = [other for other in MODULES if other != path and attribute in public(importlib.import_module(other))]
+    found = [other for other, module in modules().items() if other != path and attribute in public(module)]
     return "; did you mean `%s:%s`?" % (found[0], attribute) if found else ""
 
 
@@ -395,11 +393,9 @@ def examined(document):
 
 def listed():
     """Returns the metrics of the library, each with its parameters."""
-    import importlib
-
     found = []
-    for path in MODULES:
-        for name, target in sorted(public(importlib.import_module(path)).items()):
+    for path, module in modules().items():
+        for name, target in sorted(public(module).items()):
             known = {"metric": "%s:%s" % (path, name), "args": list(parameters(target)), "asks_model": asks_model(target, {})}
             found.append(known)
     return {"metrics": found, "version": version_of(PACKAGE)}

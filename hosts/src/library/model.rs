@@ -148,8 +148,11 @@ impl Library {
         let dependencies = listed(&mut requirements.iter().map(String::as_str));
         let modules = listed(&mut self.modules.iter().copied());
         let package = self.package;
+        // Names that are computed would be imports whose changes nothing can notice.
+        let imports = self.modules.join(", ");
         let adapter = format!(
-            "PACKAGE, MODULES = \"{package}\", [{modules}]\n\n\n{}",
+            "PACKAGE = \"{package}\"\n\n\ndef modules():\n    import {imports}\n\n    \
+             return {{name: sys.modules[name] for name in [{modules}]}}\n\n\n{}",
             self.adapter.trim_end()
         );
         let code = DRIVER.replace(IMPORT, &format!("import {module}")).replace(ADAPTER, &adapter);
@@ -168,6 +171,8 @@ pub struct LibraryMetric {
     pub metric: String,
     /// File of the program, which need not exist.
     pub path: PathBuf,
+    /// Path of the file in the directory where programs are kept.
+    pub name: PathBuf,
     /// Text of the file.
     text: String,
 }
@@ -182,8 +187,9 @@ impl LibraryMetric {
         digest: impl FnOnce(&str) -> String,
     ) -> Self {
         let text = library.program(module, requirements);
-        let path = directory.join(digest(&text)).join(FILE);
-        Self { library, metric: format!("{module}:{name}"), path, text }
+        let metric = format!("{module}:{name}");
+        let name = Path::new("metrics").join(digest(&text)).join(FILE);
+        Self { library, metric, path: directory.join(&name), name, text }
     }
 
     /// Writes the file of the program, unless it exists.

@@ -19,11 +19,14 @@ pub(super) fn difference(first: &Header, second: &Header) -> Option<String> {
         );
     }
     // A plan is only a digest of what it stands for, and a changed part may have that of another one.
-    let measured = differing("", &measured(first), &measured(second));
-    let of_plan = || ("plan".to_owned(), json!(first.plan), json!(second.plan));
-    let is_other_plan = first.plan != second.plan;
-    if let Some(found) = measured.or_else(|| is_other_plan.then(of_plan)) {
-        return Some(in_words(found));
+    let by = |of: fn(&Header) -> Value| differing("", &of(first), &of(second)).map(in_words);
+    let of_plan = || match names(first).eq(names(second)) {
+        true => by(|header| json!({"plan": header.plan})),
+        false => Some("their evaluators are not in the same order".to_owned()),
+    };
+    // Of a threshold, the settings have only the digest.
+    if let Some(found) = by(thresholds).or_else(|| by(measured)).or_else(of_plan) {
+        return Some(found);
     }
     let is_shard = matches!(first.part, Some(Part::Shard(_)));
     let inputs = |header: &Header| (header.inputs, header.conversations);
@@ -66,9 +69,16 @@ pub(super) fn policies(report: &Report) -> Value {
 }
 
 fn in_words((path, first, second): (String, Value, Value)) -> String {
-    let shown =
-        |value: Value| if value.is_object() { "there".to_owned() } else { value.to_string() };
-    format!("`{path}` is {} in the first and {} in the second", shown(first), shown(second))
+    let is_digest = |value: &Value| {
+        let text = value.as_str().unwrap_or_default();
+        text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    match (&first, &second) {
+        (_, Value::Null) => format!("`{path}` is only in the first"),
+        (Value::Null, _) => format!("`{path}` is only in the second"),
+        _ if is_digest(&first) && is_digest(&second) => format!("`{path}` is another one"),
+        _ => format!("`{path}` is {first} in the first and {second} in the second"),
+    }
 }
 
 /// The difference between two parts that are not of one kind.
@@ -85,6 +95,15 @@ fn other_kind(first: Option<Part>, second: Option<Part>) -> Option<String> {
         _ if shown(first) == shown(second) => None,
         _ => Some(format!("the first is {}, the second is {}", shown(first), shown(second))),
     }
+}
+
+fn names(header: &Header) -> impl Iterator<Item = &str> {
+    header.evaluators.iter().map(|it| &*it.name)
+}
+
+fn thresholds(header: &Header) -> Value {
+    let threshold = |it: &EvaluatorEntry| (it.name.clone(), json!({"threshold": it.threshold}));
+    json!({"evaluators": header.evaluators.iter().map(threshold).collect::<BTreeMap<_, _>>()})
 }
 
 /// What a run measures.

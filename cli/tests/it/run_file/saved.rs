@@ -188,7 +188,7 @@ fn parts_of_a_run_are_one_report() {
     refused("1.evalrun", "the conversation of trace ");
     directory.file("d.yaml", config(&["one", "two"]));
     part(&one, "3.evalrun", "d.yaml");
-    refused("3.evalrun", "`evaluators.breaks` is there in the first and null in the second");
+    refused("3.evalrun", "`evaluators.breaks` is only in the first");
     directory.script("two", &format!("{SCORES} # edited"));
     part(&one, "4.evalrun", "c.yaml");
     refused("4.evalrun", "`evaluators.two.code.two` is ");

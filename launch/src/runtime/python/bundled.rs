@@ -17,6 +17,7 @@ use super::{
     interpreter::{self, Questions, SEARCH_PATH},
     needs::{Needs, SDK_MODULE},
     plan::Planner,
+    requirements,
     runtime::Python,
     venv::hex,
 };
@@ -227,12 +228,16 @@ fn wanted(
 
 /// Returns the versions of packages that an interpreter has, as constraints of an installer.
 fn versions(program: &Path) -> String {
-    let installed = interpreter::installed_for(program);
-    let line = |name: &String| {
-        let (name, version) = name.strip_suffix(".dist-info")?.rsplit_once('-')?;
-        version.parse::<Version>().ok().map(|version| format!("{name}=={version}\n"))
-    };
-    installed.iter().filter_map(line).collect()
+    let mut versions = BTreeMap::new();
+    for package in interpreter::layers(program).flatten() {
+        let parts = package.strip_suffix(".dist-info").and_then(|name| name.rsplit_once('-'));
+        if let Some((name, Ok(version))) =
+            parts.map(|(name, version)| (name, version.parse::<Version>()))
+        {
+            versions.entry(requirements::normalized(name)).or_insert(version);
+        }
+    }
+    versions.iter().map(|(name, version)| format!("{name}=={version}\n")).collect()
 }
 
 /// Removes what would not work on another machine, or differs between two installations.
@@ -263,6 +268,12 @@ mod tests {
         for name in ["a_b-1.2.3.dist-info", "c-1.0-py3.11.egg-info", "odd-1.-unknown.dist-info"] {
             directory.file(&format!("lib/python3.11/site-packages/{name}/METADATA"), "");
         }
-        assert_eq!(versions(&python), "a_b==1.2.3\n");
+        assert_eq!(versions(&python), "a-b==1.2.3\n");
+        // A virtual environment has another version than the installation that it was made from.
+        directory.file("venv/lib/python3.11/site-packages/A.b-2.dist-info/METADATA", "");
+        let own = directory.path("venv/bin/python3");
+        fs::create_dir_all(directory.path("venv/bin")).unwrap();
+        std::os::unix::fs::symlink(&python, &own).unwrap();
+        assert_eq!(versions(&own), "a-b==2\n");
     }
 }

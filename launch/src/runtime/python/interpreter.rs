@@ -350,10 +350,15 @@ impl Answers {
 ///
 /// Packages that are found by other ways (`PYTHONPATH`, `.pth` files) are not listed.
 pub(super) fn installed_for(interpreter: &Path) -> Vec<String> {
-    let real = interpreter.canonicalize().ok();
-    let prefixes = [Some(interpreter), real.as_deref()].into_iter().flatten();
-    let mut found = BTreeSet::new();
-    for prefix in prefixes.filter_map(|program| program.parent()?.parent()) {
+    layers(interpreter).flatten().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The packages of [`installed_for`], those of a virtual environment first: they hide those of the installation it was made from.
+pub(super) fn layers(interpreter: &Path) -> impl Iterator<Item = BTreeSet<String>> {
+    let programs = [Some(interpreter.to_owned()), interpreter.canonicalize().ok()];
+    programs.into_iter().flatten().filter_map(|program| {
+        let prefix = program.parent()?.parent()?;
+        let mut found = BTreeSet::new();
         list(&prefix.join("Lib/site-packages"), &mut found);
         for lib in ["lib", "lib64", "local/lib"].map(|lib| prefix.join(lib)) {
             for python in names(&lib).filter(|name| name.starts_with("python3")) {
@@ -362,8 +367,8 @@ pub(super) fn installed_for(interpreter: &Path) -> Vec<String> {
                 }
             }
         }
-    }
-    found.into_iter().collect()
+        Some(found)
+    })
 }
 
 /// Names and versions of the packages in a directory, as [`installed_for`] lists them.
