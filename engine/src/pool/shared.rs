@@ -10,6 +10,7 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::{
+    first_worker::FirstWorker,
     process::{Cancellation, CommandSpec, Limits},
     verdict::{Expected, Verdict},
 };
@@ -35,6 +36,8 @@ pub(super) struct Shared {
     /// Expected content of its lines.
     pub(super) expected: Expected,
     pub(super) size: usize,
+    /// Started before the pool.
+    pub(super) first: FirstWorker,
     /// Held by busy workers.
     pub(super) permits: Arc<Semaphore>,
     pub(super) check: Check,
@@ -113,6 +116,7 @@ impl Shared {
             numbered: false,
             expected: Expected::default(),
             size,
+            first: FirstWorker::default(),
             permits,
             check: Check(Box::new(|| None)),
             fault: OnceLock::new(),
