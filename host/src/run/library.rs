@@ -123,7 +123,9 @@ async fn asked_once(
     };
     let (first, target) = (&program.first_worker, program.target.as_ref());
     let limits = program.context.limits(program.timeout.max(LIMIT));
-    first.ask(worker, target, documents, |line| answer(line).is_some(), &limits, cancellation).await
+    first
+        .ask(worker, target, documents, |line| answer(line, None).is_some(), &limits, cancellation)
+        .await
 }
 
 /// Asks a process about entries, which then exits.
