@@ -59,8 +59,7 @@ fn attacks_fail(level: Level) {
     for user in users() {
         let world = World::start(user);
         for way in level.ways() {
-            let is_tried = |probe: &&Probe| probe.has(*way) && level.prevents(&probe.name);
-            let tried: Vec<&Probe> = probes.iter().filter(is_tried).collect();
+            let tried: Vec<&Probe> = probes.iter().filter(|probe| probe.has(*way)).collect();
             wrong.extend(attack(&world, *way, level, &tried));
         }
     }

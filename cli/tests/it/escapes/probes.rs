@@ -176,7 +176,7 @@ pub(super) fn contained(
     let (escaped, skipped) = (&result["details"]["escaped"], &result["details"]["skipped"]);
     match escaped.as_bool() {
         // Memory is limited for each process, and not for all together.
-        _ if probe == "bomb_memory_children.py" => Ok(()),
+        _ if probe == "bomb_memory_children.py" || !level.prevents(probe) => Ok(()),
         // Attempts are answered with success and not done: what changed decides.
         Some(true) if probe == "fs_write_outside.py" && level == Level::Partial => Ok(()),
         Some(true) => Err("escaped"),
