@@ -42,7 +42,7 @@ impl Usage {
 
 /// Reason why a reply ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
-#[serde(rename_all = "snake_case")]
+#[serde(from = "String", rename_all = "snake_case")]
 #[display(rename_all = "snake_case")]
 pub enum Finish {
     /// The model was done.
@@ -61,6 +61,14 @@ pub enum Finish {
     /// Another reason, as the server names it; empty if it names none.
     #[serde(untagged)]
     Other(String),
+}
+
+impl From<String> for Finish {
+    fn from(text: String) -> Self {
+        use Finish::{ContentFilter, InputFilter, Length, Refusal, Stop, ToolCalls};
+        let known = [Stop, Length, ContentFilter, InputFilter, Refusal, ToolCalls];
+        known.into_iter().find(|it| it.to_string() == text).unwrap_or(Self::Other(text))
+    }
 }
 
 /// Final answer of a model.

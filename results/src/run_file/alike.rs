@@ -73,9 +73,14 @@ fn in_words((path, first, second): (String, Value, Value)) -> String {
         let text = value.as_str().unwrap_or_default();
         text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
+    // A value that is not set is left out of the file.
+    let shown = |value: &Value| match value.is_object() || is_digest(value) {
+        true => String::new(),
+        false => format!(" ({value})"),
+    };
     match (&first, &second) {
-        (_, Value::Null) => format!("`{path}` is only in the first"),
-        (Value::Null, _) => format!("`{path}` is only in the second"),
+        (value, Value::Null) => format!("`{path}` is only in the first{}", shown(value)),
+        (Value::Null, value) => format!("`{path}` is only in the second{}", shown(value)),
         _ if is_digest(&first) && is_digest(&second) => format!("`{path}` is another one"),
         _ => format!("`{path}` is {first} in the first and {second} in the second"),
     }

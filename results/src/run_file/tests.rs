@@ -753,5 +753,5 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
         plan(header);
         header.evaluators[0].fingerprint = header.plan;
     };
-    assert!(refused(part("6", &["d"], &changed)).starts_with("`plan` is "));
+    assert!(refused(part("6", &["d"], &changed)).starts_with("`plan` is another one"));
 }

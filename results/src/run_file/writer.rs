@@ -233,7 +233,7 @@ impl RunWriter {
         }
         if self.collector.is_replaced {
             let recounted = self.collector.recount();
-            if let (None, Err(error)) = (&self.named, &recounted) {
+            if let Err(error) = &recounted {
                 report.errors.push(format!(
                     "the results cannot be read back, so the totals are wrong: {error}"
                 ));

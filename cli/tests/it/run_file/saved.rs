@@ -191,7 +191,7 @@ fn parts_of_a_run_are_one_report() {
     refused("3.evalrun", "`evaluators.breaks` is only in the first");
     directory.script("two", &format!("{SCORES} # edited"));
     part(&one, "4.evalrun", "c.yaml");
-    refused("4.evalrun", "`evaluators.two.code.two` is ");
+    refused("4.evalrun", "`evaluators.two.code.two` is another one");
 }
 
 #[test]
