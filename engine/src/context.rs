@@ -220,7 +220,7 @@ impl ExecutionContext {
     }
 
     /// Returns the limits that the supervisor enforces.
-    pub fn limits(&self, timeout: Duration) -> Limits {
+    pub(crate) fn limits(&self, timeout: Duration) -> Limits {
         Limits { timeout, ..self.limits.clone() }
     }
 

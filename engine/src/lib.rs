@@ -14,7 +14,6 @@
 //! | [`attributes`] | attributes that decide cases, clusters and slices |
 //! | [`execute`] | every evaluator on every conversation |
 //! | [`prepared`], [`retry`], `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
-//! | [`first_worker`] | the worker that was asked something before the first evaluation |
 //! | [`pool`] | workers: processes that evaluate one document after the other |
 //! | [`judged`], [`grading`], [`python_grader`] | evaluators that ask models, and graders |
 //! | [`linked`] | evaluators that are linked into this program |
@@ -41,7 +40,6 @@ mod evaluation_report;
 pub mod event;
 pub mod execute;
 mod feed;
-pub mod first_worker;
 mod foreign;
 pub mod grading;
 mod hidden;

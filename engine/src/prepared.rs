@@ -557,7 +557,6 @@ impl PreparedEvaluator {
         let snapshot = Arc::clone(&program.snapshot);
         Pool::new(worker, size, limits, self.cancellation.clone())
             .with_check(move || snapshot.changed_verdict())
-            .starting_with(program.first_worker.clone())
             .with_permits(permits.shared())
             .expecting(self.expected)
     }

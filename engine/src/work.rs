@@ -7,7 +7,6 @@ use evaluator_protocol::{Contract, Description};
 use super::{
     context::ExecutionContext,
     describe::describe,
-    first_worker::FirstWorker,
     grading::GradedEvaluator,
     identity::Fingerprint,
     judged::JudgedEvaluator,
@@ -222,8 +221,6 @@ pub struct Program {
     /// The streaming form, if the runtime has one. The description of the program states whether the program supports this
     /// form.
     pub worker: Option<CommandSpec>,
-    /// The worker that was asked about the entry, if it was.
-    pub first_worker: FirstWorker,
     /// Whether the program may be started with `--describe`. A script would ignore the option and evaluate.
     pub may_describe: bool,
     /// Work that its evaluations share.

@@ -14,8 +14,7 @@ use std::{
 };
 
 use crate::process::{
-    Cancellation, CommandSpec, Container, Registered, kill_group, kill_group_of_dead,
-    start_registered,
+    Cancellation, CommandSpec, Container, Registered, is_dead, kill_group, start_registered,
 };
 
 /// Interval at which the exit is polled while a pipe stays open.
@@ -151,15 +150,17 @@ struct Running {
     status: Option<ExitStatus>,
     /// The container behind it, removed on drop.
     container: Option<Container>,
-    /// Dropped last: the process stays registered until it is reaped.
-    _listed: Registered,
+    /// `None` before the process is reaped: afterwards, its number may be that of another group.
+    listed: Option<Registered>,
 }
 
 impl Running {
     fn start(spec: &CommandSpec, lock: Option<&File>) -> io::Result<Self> {
         let (named, mut container) = Container::name(spec).unzip();
         match start_when_written(named.as_ref().unwrap_or(spec), lock) {
-            Ok((child, listed)) => Ok(Self { child, status: None, container, _listed: listed }),
+            Ok((child, listed)) => {
+                Ok(Self { child, status: None, container, listed: Some(listed) })
+            }
             Err(error) => {
                 container.iter_mut().for_each(Container::set_gone);
                 Err(error)
@@ -173,9 +174,13 @@ impl Running {
     ///
     /// The system cannot tell.
     fn poll(&mut self, is_contained: bool) -> io::Result<Option<ExitStatus>> {
-        if is_contained {
-            kill_group_of_dead(self.child.id());
+        if !is_dead(self.child.id()) {
+            return Ok(None);
         }
+        if is_contained {
+            kill_group(self.child.id());
+        }
+        self.listed = None;
         self.status = self.child.try_wait()?;
         Ok(self.status)
     }
@@ -191,6 +196,7 @@ impl Drop for Running {
             kill_group(self.child.id());
             // Without process groups only the tool itself is killed. Errors mean that the process is gone.
             let _ = self.child.kill();
+            self.listed = None;
             let _ = self.child.wait();
         }
     }

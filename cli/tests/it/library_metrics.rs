@@ -420,7 +420,11 @@ fn a_judge_stays_warm_and_each_conversation_has_its_own_models() {
     tokens.dedup();
     assert_eq!(tokens.len(), 1, "the client of the first one asks for all: {tokens:?}");
     let imports = fs::read_to_string(directory.path().join("imports")).unwrap();
-    assert_eq!(imports.lines().count(), 1, "the process that is asked about the entry evaluates");
+    assert_eq!(
+        imports.lines().count(),
+        2,
+        "once by the question about the entry, and once by the worker"
+    );
     let ran = judge("Is {outputs} as good as {reference_outputs}?").exits(1);
     assert_eq!(ran.evaluations(0), ["judge NOT_EVALUATED"]);
 }
@@ -618,10 +622,10 @@ fn imports(directory: &Directory, library: &str, metric: &str) -> usize {
 #[test]
 fn a_library_is_imported_once_for_all_conversations() {
     let Some(directory) = with_libraries() else { return };
-    // The process that is asked about the entry also evaluates.
-    assert_eq!(imports(&directory, "autoevals", "autoevals:Works"), 1);
+    // Once by the question about the entry, and once for all evaluations.
+    assert_eq!(imports(&directory, "autoevals", "autoevals:Works"), 2);
     // This one starts a thread.
-    assert_eq!(imports(&directory, "openevals", "openevals:exact_match"), 1);
+    assert_eq!(imports(&directory, "openevals", "openevals:exact_match"), 2);
 }
 
 #[test]

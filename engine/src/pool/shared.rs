@@ -10,7 +10,6 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::{
-    first_worker::FirstWorker,
     process::{Cancellation, CommandSpec, Limits},
     verdict::{Expected, Verdict},
 };
@@ -36,8 +35,6 @@ pub(super) struct Shared {
     /// Expected content of its lines.
     pub(super) expected: Expected,
     pub(super) size: usize,
-    /// Started before the pool.
-    pub(super) first: FirstWorker,
     /// Held by busy workers.
     pub(super) permits: Arc<Semaphore>,
     pub(super) check: Check,
@@ -116,7 +113,6 @@ impl Shared {
             numbered: false,
             expected: Expected::default(),
             size,
-            first: FirstWorker::default(),
             permits,
             check: Check(Box::new(|| None)),
             fault: OnceLock::new(),

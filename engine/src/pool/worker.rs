@@ -60,13 +60,10 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
     }
 }
 
-/// Starts a process, or takes the first one, if its program is still the one that the run started with.
+/// Starts a process, if its program is still the one that the run started with.
 async fn start(shared: &Shared) -> Result<Session, Verdict> {
     shared.start_error().map_or(Ok(()), Err)?;
-    let session = match shared.first.take() {
-        Some(session) => session,
-        None => Session::start(&shared.command, &shared.limits, shared.numbered).await?,
-    };
+    let session = Session::start(&shared.command, &shared.limits, shared.numbered).await?;
     // A file that has changed just now may have changed before the system read it.
     shared.start_error().map_or(Ok(session), Err)
 }

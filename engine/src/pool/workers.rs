@@ -9,7 +9,6 @@ use std::{
 use tokio::sync::Semaphore;
 
 use crate::{
-    first_worker::FirstWorker,
     process::{Cancellation, CommandSpec, Limits},
     verdict::{Evaluation, Expected, Verdict},
 };
@@ -67,12 +66,6 @@ impl Pool {
     #[must_use]
     pub fn with_check(self, check: impl Fn() -> Option<Verdict> + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.check = Check(Box::new(check)))
-    }
-
-    /// Sets the worker that is used before others are started.
-    #[must_use]
-    pub(crate) fn starting_with(self, first: FirstWorker) -> Self {
-        self.with(|shared| shared.first = first)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {

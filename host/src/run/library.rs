@@ -44,8 +44,8 @@ pub(super) async fn examine(plan: &mut Plan, runner: &Runner) {
         let programs = indexes.iter().filter_map(|&index| program(plan, index));
         let documents: Vec<String> = programs.map(|it| document(&it.config)).collect();
         let Some(first) = indexes.first().and_then(|&index| program(plan, index)) else { continue };
-        let (first, cancellation) = (first.clone(), runner.cancellation.clone());
-        asked.spawn(async move { (indexes, asked_once(&first, &documents, &cancellation).await) });
+        let question = question(&first.one_shot, first.timeout, &runner.cancellation, documents);
+        asked.spawn(async move { (indexes, question.await) });
     }
     let mut answered = Vec::new();
     while let Some(result) = asked.join_next().await {
@@ -112,32 +112,17 @@ fn document(config: &Object) -> String {
     to_string(&Value::Object(members.into_iter().collect()), NonFinite::Null)
 }
 
-/// Asks a program about entries: the worker that evaluates later, if it has workers.
-async fn asked_once(
-    program: &Program,
-    documents: &[String],
-    cancellation: &Cancellation,
-) -> Outcome {
-    let Some(worker) = &program.worker else {
-        return question(&program.one_shot, program.timeout, cancellation, documents).await;
-    };
-    let (first, target) = (&program.first_worker, program.target.as_ref());
-    let limits = program.context.limits(program.timeout.max(LIMIT));
-    first
-        .ask(worker, target, documents, |line| answer(line, None).is_some(), &limits, cancellation)
-        .await
-}
-
-/// Asks a process about entries, which then exits.
-async fn question(
+/// Returns a future that asks a program about entries.
+fn question(
     command: &CommandSpec,
     timeout: Duration,
     cancellation: &Cancellation,
-    documents: &[String],
-) -> Outcome {
+    documents: Vec<String>,
+) -> impl Future<Output = Outcome> + Send + 'static {
     let command = command.clone().arg("--examine");
-    let limits = Limits::with_timeout(timeout.max(LIMIT));
-    process::run(&command, documents.join("\n").as_bytes(), &limits, cancellation).await
+    let (limits, cancellation) = (Limits::with_timeout(timeout.max(LIMIT)), cancellation.clone());
+    let text = documents.join("\n");
+    async move { process::run(&command, text.as_bytes(), &limits, &cancellation).await }
 }
 
 /// Asks a program about one entry.
@@ -150,7 +135,7 @@ pub(super) async fn ask(
     (config, timeout): (&Object, Duration),
     cancellation: &Cancellation,
 ) -> Result<Examined, String> {
-    let outcome = question(command, timeout, cancellation, &[document(config)]).await;
+    let outcome = question(command, timeout, cancellation, vec![document(config)]).await;
     let mut answers = read(&outcome, 1, config)?;
     answers.pop().ok_or_else(|| "the program gave no answer".to_owned())
 }

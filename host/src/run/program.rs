@@ -7,7 +7,6 @@ use std::{
 
 use evaluator_engine::{
     context::ExecutionContext,
-    first_worker::FirstWorker,
     identity::Project,
     snapshot::ProgramSnapshot,
     target,
@@ -262,8 +261,9 @@ fn ready(
     };
     let one_shot = launch.one_shot.args(&code.args);
     let forked = CommandSpec { resources, ..one_shot.clone() };
-    let (may_describe, isolated) = (launch.worker.is_some(), code.isolation == Isolation::Process);
-    let worker = launch.worker.filter(|_| !isolated).map(|mut worker| {
+    let may_describe = launch.worker.is_some();
+    let may_stay = code.isolation != Isolation::Process;
+    let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
         let form = worker.args.pop();
         worker.args(&code.args).args(form)
     });
@@ -271,7 +271,6 @@ fn ready(
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
-            first_worker: FirstWorker::default(),
             may_describe,
             reuse: reuse(launch.reuse, code, executor.as_ref(), &resources),
             forked: ForkedProgram {

@@ -468,8 +468,7 @@ def share_certificates():
 
 
 def stream(documents, answers):
-    """Answers each line. A line may have a number, and before it a line with the address and the token of its models. After `?`, it asks
-    about an entry.
+    """Answers each line. A line may have a number, and before it a line with the address and the token of its models.
 
     Ends early if a metric has changed what the next one would find; the host then starts another process.
     """
@@ -482,13 +481,13 @@ def stream(documents, answers):
         if mark.startswith(b"\x1e"):
             offered.take(json.loads(rest))
             continue
-        if mark == b"?":
-            say(answers, examined(json.loads(rest)))
-            continue
         number = mark.decode() + " " if mark.isdigit() else ""
         if number:
             os.write(2, b"\x1e" + mark + b"\n")
-        say(answers, answer(json.loads(rest if number else line)), number)
+        reply = json.dumps(answer(json.loads(rest if number else line)), allow_nan=False)
+        flush()
+        answers.write(number + reply + "\n")
+        answers.flush()
         if not is_unchanged(directory):
             break
 
@@ -506,13 +505,6 @@ def is_unchanged(directory):
 
 def open_streams():
     return [stream for stream in (sys.stdout, sys.stderr) if stream and not stream.closed]
-
-
-def say(answers, reply, number=""):
-    text = json.dumps(reply, allow_nan=False)
-    flush()
-    answers.write(number + text + "\n")
-    answers.flush()
 
 
 def flush():
@@ -539,21 +531,25 @@ def main():
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     form = sys.argv[1] if len(sys.argv) > 1 else ""
 
+    def say(reply):
+        answers.write(json.dumps(reply, allow_nan=False) + "\n")
+        answers.flush()
+
     if form == "--describe":
         about_me = {"sdk": "evaluator-metric", "sdk_version": "1", "protocol_version": "1.1"}
-        say(answers, dict(about_me, capabilities=["stream"], evaluators=[]))
+        say(dict(about_me, capabilities=["stream"], evaluators=[]))
     elif form == "--list":
-        say(answers, listed())
+        say(listed())
     elif form == "--stream":
         stream(documents, answers)
         leave()
     elif form == "--examine":
         for line in documents:
-            say(answers, examined(json.loads(line)))
+            say(examined(json.loads(line)))
         # What the library does when it exits is not asked here.
         os._exit(0)
     else:
-        say(answers, answer(json.loads(documents.read())))
+        say(answer(json.loads(documents.read())))
         leave()
 
 

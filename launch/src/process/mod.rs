@@ -33,7 +33,7 @@ pub(crate) use container::Container;
 pub use os::hide_memory;
 #[cfg(unix)]
 pub(crate) use os::reset_signals;
-pub(crate) use os::{kill_group, kill_group_of_dead};
+pub(crate) use os::{is_dead, kill_group};
 pub use outcome::{Cancellation, Captured, Ending, Outcome, SpawnError};
 pub use pump::StderrSections;
 pub use resources::Resources;

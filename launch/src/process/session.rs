@@ -242,12 +242,6 @@ impl Session {
         })
     }
 
-    /// Returns true if an answer to the next line can be recognized, see [`LineWriter::is_free`].
-    pub fn is_free(&mut self) -> bool {
-        let Self { outgoing, notes, lines, stdout, .. } = self;
-        LineWriter { outgoing, notes, lines, stdout, chunk: &mut [0] }.is_free()
-    }
-
     /// Exchanges lines with the process until `driver` stops, an error occurs or the process exits.
     ///
     /// Before a line is processed, everything that was written to standard error before it has been read, where the system

@@ -37,8 +37,8 @@ const BUSY_RETRIES: [Duration; 5] = [
 /// Starts the command as leader of its own group, with this standard input and pipes for both outputs.
 pub(super) async fn spawn(spec: &CommandSpec, stdin: Stdio) -> io::Result<(Child, Registered)> {
     let mut command = command(spec, stdin)?;
-    // What an executor contains ends with this process.
-    let guards = spec.starter.is_none();
+    // A sandbox ends with this process; the client of a container does not.
+    let guards = spec.starter.is_none() || spec.container.is_some();
     for wait in BUSY_RETRIES {
         match start(|| command.spawn(), Child::id, guards) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => sleep(wait).await,

@@ -26,7 +26,7 @@ pub(super) use unix::{
     read_now,
 };
 #[cfg(unix)]
-pub(crate) use unix::{kill_group, kill_group_of_dead};
+pub(crate) use unix::{is_dead, kill_group};
 
 #[cfg(not(unix))]
 mod other;
@@ -36,4 +36,4 @@ pub(super) use other::{
     kill_group_of_fork, read_now,
 };
 #[cfg(not(unix))]
-pub(crate) use other::{kill_group, kill_group_of_dead};
+pub(crate) use other::{is_dead, kill_group};

@@ -121,12 +121,10 @@ pub(in super::super) fn kill_group_of_fork(leader: u32) {
     }
 }
 
-/// Kills what is left of the group of this leader, if the leader is dead and was not reaped.
-pub(crate) fn kill_group_of_dead(leader: u32) {
-    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
-    if let Some(leader) = leader.filter(|leader| peek(*leader) == Ok(true)) {
-        Group { leader }.signal(Signal::KILL);
-    }
+/// Returns true if this child is dead, and does not reap it. Also true if other code of this process has reaped it.
+pub(crate) fn is_dead(child: u32) -> bool {
+    let child = i32::try_from(child).ok().and_then(Pid::from_raw);
+    child.is_none_or(|child| peek(child) != Ok(false))
 }
 
 /// Waits for the exit of the leader without reaping it.
