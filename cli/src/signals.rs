@@ -8,7 +8,14 @@
 //!
 //! `HUP` is handled only where it is known not to be ignored, because a handler would undo `nohup`.
 
-use std::{io, sync::mpsc, thread};
+use std::{
+    io::{self, Write},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use evaluator_host::process::{self, Cancellation};
 
@@ -94,10 +101,29 @@ async fn listen(mut signals: Signals, reaction: &Reaction) -> io::Result<()> {
 /// Kills all child processes, and exits.
 #[expect(clippy::exit, reason = "nothing is waited for")]
 pub(crate) fn end(code: u8, report: impl FnOnce()) -> ! {
+    ENDING.store(true, Ordering::SeqCst);
     // After the exit, nothing would stop them.
     process::kill_all();
     report();
     std::process::exit(i32::from(code))
+}
+
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Passes on what is written until the program [ends](end): what becomes of evaluators that it kills then is no result.
+pub(crate) struct UntilEnd<W>(pub(crate) W);
+
+impl<W: Write> Write for UntilEnd<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        while ENDING.load(Ordering::SeqCst) {
+            thread::park();
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[cfg(unix)]

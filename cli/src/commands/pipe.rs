@@ -44,7 +44,7 @@ pub(super) fn pipe(args: PipeArgs, verbose: u8, mut runner: Runner) -> Result<u8
             event if verbose > 0 => on_event(event),
             _ => {}
         };
-        runner.pipe(&request, lines, io::stdout(), &mut on_event).await
+        runner.pipe(&request, lines, signals::UntilEnd(io::stdout()), &mut on_event).await
     })?;
     match piped {
         Ok(piped) => {
